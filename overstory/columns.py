@@ -1,0 +1,127 @@
+"""How the fields of a row travel: one table of columns that Arrow, Parquet and the stores share.
+
+Ids are 16 bytes, lists of ids lists of 16 bytes, structures (graphs, contents) JSON text, vectors float32
+little-endian bytes of fixed size.
+"""
+
+import types
+import typing
+from dataclasses import dataclass, fields
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from pydantic import TypeAdapter
+
+from overstory.models import AreaContent, ChunkGraph, Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Form(Enum):
+    ID = "id"
+    IDS = "ids"
+    TEXT = "text"
+    TEXTS = "texts"
+    INTEGER = "integer"
+    NUMBER = "number"
+    FLAG = "flag"
+    GRAPH = "graph"
+    CONTENT = "content"
+
+
+_FORMS: dict[Any, Form] = {
+    UUID: Form.ID,
+    tuple[UUID, ...]: Form.IDS,
+    str: Form.TEXT,
+    tuple[str, ...]: Form.TEXTS,
+    int: Form.INTEGER,
+    float: Form.NUMBER,
+    bool: Form.FLAG,
+    ChunkGraph: Form.GRAPH,
+    AreaContent: Form.CONTENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    form: Form
+    nullable: bool = False
+
+
+@cache
+def columns_of(kind: type[Row]) -> tuple[Column, ...]:
+    """The columns of a kind, in the order of its fields."""
+    hints = typing.get_type_hints(kind)
+    return tuple(_column(f.name, hints[f.name]) for f in fields(kind))
+
+
+def _column(name: str, hint: Any) -> Column:
+    nullable = isinstance(hint, types.UnionType)
+    plain = next(a for a in typing.get_args(hint) if a is not type(None)) if nullable else hint
+    return Column(name, _FORMS[plain], nullable)
+
+
+@cache
+def _json(form: Form) -> TypeAdapter[Any]:
+    return TypeAdapter(ChunkGraph if form is Form.GRAPH else AreaContent)
+
+
+def encode(form: Form, value: Any) -> Any:
+    """A field's value as what a store or a table keeps: bytes, text, numbers, or a list of bytes or texts."""
+    if value is None or form in (Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG):
+        return value
+    if form is Form.ID:
+        return value.bytes
+    if form is Form.IDS:
+        return [v.bytes for v in value]
+    if form is Form.TEXTS:
+        return list(value)
+    return _json(form).dump_json(value).decode()
+
+
+def decode(form: Form, value: Any) -> Any:
+    """The value that `encode` was given."""
+    if value is None or form in (Form.TEXT, Form.INTEGER, Form.NUMBER):
+        return value
+    if form is Form.FLAG:
+        return bool(value)
+    if form is Form.ID:
+        return UUID(bytes=bytes(value))
+    if form is Form.IDS:
+        return tuple(UUID(bytes=bytes(v)) for v in value)
+    if form is Form.TEXTS:
+        return tuple(value)
+    return _json(form).validate_json(value)
+
+
+def arrow_type(kind: type[Row], column: str, dimensions: int | None = None) -> "pa.DataType":
+    """The Arrow type of a column: of a field, of `key`, or of `vector` (which needs the number of dimensions)."""
+    import pyarrow as pa
+
+    if column == "key":
+        return pa.binary(16)
+    if column == "vector":
+        return pa.binary(4 * dimensions) if dimensions else pa.binary()
+    form = next(c.form for c in columns_of(kind) if c.name == column)
+    return {
+        Form.ID: pa.binary(16),
+        Form.IDS: pa.list_(pa.binary(16)),
+        Form.TEXT: pa.string(),
+        Form.TEXTS: pa.list_(pa.string()),
+        Form.INTEGER: pa.int64(),
+        Form.NUMBER: pa.float64(),
+        Form.FLAG: pa.bool_(),
+        Form.GRAPH: pa.string(),
+        Form.CONTENT: pa.string(),
+    }[form]
+
+
+def row_from(kind: type[RowT], values: dict[str, Any]) -> RowT:
+    """Build a row from encoded values by column name."""
+    return kind(**{c.name: decode(c.form, values[c.name]) for c in columns_of(kind)})

@@ -1,0 +1,215 @@
+"""What the public calls return."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from overstory.models import Usage
+
+
+class SearchType(StrEnum):
+    """How `recall` looks for an answer."""
+
+    GRAPH_COMPLETION = "GRAPH_COMPLETION"
+    CHUNKS = "CHUNKS"
+    SUMMARIES = "SUMMARIES"
+
+
+class DocumentStatus(StrEnum):
+    ADDED = "added"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentOutcome:
+    """What became of one source."""
+
+    source: str
+    document_id: UUID | None
+    status: DocumentStatus
+    reason: str = ""
+    """Why it was skipped."""
+
+
+class IndexStatus(StrEnum):
+    PUBLISHED = "published"
+    UNCHANGED = "unchanged"
+    """Nothing to do: the served generation is up to date."""
+    EMPTY = "empty"
+    """The dataset has nothing to summarise; no generation has a root."""
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    """A cap was reached; what is written is kept for the next run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelReport:
+    """One level of a build; the root is the highest."""
+
+    level: int
+    buckets: int
+    written: int = 0
+    reused: int = 0
+    degraded: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexResult:
+    status: IndexStatus
+    reason: str = ""
+    generation: int = 0
+    """The generation that is served now, 0 for none."""
+    buckets: int = 0
+    written: int = 0
+    """Texts written anew, the root included."""
+    reused: int = 0
+    degraded: int = 0
+    """Texts of the served generation that are extractive fallbacks."""
+    model_calls: int = 0
+    """Texts asked of the model, without repeated tries."""
+    usage: Usage = field(default_factory=Usage)
+    levels: tuple[LevelReport, ...] = ()
+    seconds: float = 0.0
+    run_id: str = ""
+    """Of the Prefect run that does the work in the background."""
+    run_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberResult:
+    dataset: str
+    dataset_id: UUID
+    documents: tuple[DocumentOutcome, ...]
+    chunks: int
+    """Chunks read anew."""
+    model_calls: int
+    degraded: int = 0
+    """Chunks whose graph and summary were written by rules since the model's could not be used."""
+    usage: Usage = field(default_factory=Usage)
+    writer: str = ""
+    embedder: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImproveResult:
+    dataset: str
+    index: IndexResult | None
+    """None when the index was not asked for."""
+    completed_chunks: int = 0
+    """Chunks that an earlier run had left without graph, summary or vectors."""
+    warnings: tuple[str, ...] = ()
+    model_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetResult:
+    dataset: str
+    documents: int
+    chunks: int
+    entities: int
+    """Entities that nothing else supports."""
+    edges: int
+    stale: int = 0
+    """Served index texts that were cut and wait for the next improve."""
+    withheld: int = 0
+    """Index texts not served until then."""
+
+
+# --- recall ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triplet:
+    """One connection of the fragment; `score` is lower for a better one."""
+
+    source: str
+    relationship_name: str
+    target: str
+    source_id: UUID
+    target_id: UUID
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk or a summary with where it comes from."""
+
+    id: UUID
+    document_id: UUID
+    source: str
+    text: str
+    score: float
+    occurred_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaEvidence:
+    """A bucket or the root that went into the prelude."""
+
+    id: UUID
+    level: int
+    is_root: bool
+    text: str
+    distance: float
+    """0 for the root, which is not searched for."""
+    stale: bool
+    degraded: str
+    sources: tuple[str, ...] = ()
+    """Documents that its facts rest on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """How current the map was that an answer used."""
+
+    generation: int = 0
+    built_at: datetime | None = None
+    model: str = ""
+    summaries: int = 0
+    """Summaries that the generation covers."""
+    pending: int = 0
+    """Summaries that are new, changed or gone since."""
+    degraded: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    triplets: tuple[Triplet, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    root: AreaEvidence | None = None
+    areas: tuple[AreaEvidence, ...] = ()
+    prelude_tokens: int = 0
+    context_tokens: int = 0
+    notes: tuple[str, ...] = ()
+    """What a reader should know: `prelude unavailable: …`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallResult:
+    text: str
+    """The answer; with `only_context` the whole user prompt; for CHUNKS and SUMMARIES the passages found."""
+    dataset: str
+    dataset_id: UUID
+    query: str
+    query_type: SearchType
+    evidence: Evidence
+    freshness: Freshness
+    usage: Usage = field(default_factory=Usage)
+    value: Any = None
+    """The validated object when a `response_model` was given."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the index that was read, 0 for none."""
+        return self.freshness.generation
