@@ -281,7 +281,7 @@ FINDABLE: dict[type[Row], tuple[str, ...]] = {
     Entity: ("chunk_id",),
     Edge: ("source_id", "target_id", "relationship_name", "chunk_id"),
     RelationshipLabel: (),
-    GlobalContextSummary: ("id", "child_ids"),
+    GlobalContextSummary: ("id", "child_ids", "fingerprint"),
     PendingChange: (),
 }
 """Fields by which a store finds rows without reading them all."""

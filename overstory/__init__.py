@@ -1,0 +1,54 @@
+"""Overstory: a global context index for datasets.
+
+    from overstory import remember, improve, recall, forget
+
+Everything a user may name stands in `__all__`; it is loaded when it is first used, so that importing costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from overstory import datasets
+    from overstory.api import forget, global_context_index_pipeline, improve, recall, remember
+    from overstory.errors import OverstoryError
+    from overstory.indexing.sources import SourceDocument
+    from overstory.results import SearchType
+
+_HOMES = {
+    "OverstoryError": "overstory.errors",
+    "SearchType": "overstory.results",
+    "SourceDocument": "overstory.indexing.sources",
+    "datasets": "overstory",
+    "forget": "overstory.api",
+    "global_context_index_pipeline": "overstory.api",
+    "improve": "overstory.api",
+    "recall": "overstory.api",
+    "remember": "overstory.api",
+}
+
+__all__ = [
+    "OverstoryError",
+    "SearchType",
+    "SourceDocument",
+    "datasets",
+    "forget",
+    "global_context_index_pipeline",
+    "improve",
+    "recall",
+    "remember",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "datasets":
+        return import_module("overstory.datasets")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,136 @@
+"""What a call works with: store, embedder and writer, opened once per event loop and closed when it ends."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from overstory.errors import DatasetNotFoundError, EmbeddingMismatchError
+from overstory.models import Dataset
+from overstory.settings import HASHING, MINILM, OFFLINE, Settings
+from overstory.stores.contract import Store, Tenant
+from overstory.stores.opening import open_store
+from overstory.writer import Embedder, Writer
+
+
+@dataclass(slots=True, kw_only=True)
+class Runtime:
+    settings: Settings
+    store: Store
+    embedder: Embedder
+    writer: Writer
+    _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+    async def close(self) -> None:
+        for closer in self._closers:
+            await closer()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDataset:
+    """One dataset, ready to be read and written."""
+
+    dataset: Dataset
+    tenant: Tenant
+    runtime: Runtime
+
+
+_runtimes: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Settings, Runtime]]" = weakref.WeakKeyDictionary()
+
+
+async def current_runtime(settings: Settings | None = None) -> Runtime:
+    """The runtime of this event loop for these settings (read from the environment when not given)."""
+    settings = settings or Settings.from_environment()
+    loop = asyncio.get_running_loop()
+    opened = _runtimes.get(loop)
+    if opened is None:
+        opened = _runtimes[loop] = {}
+        await _close_with_loop(opened)
+    if settings not in opened:
+        opened[settings] = _open(settings)
+    return opened[settings]
+
+
+async def open_dataset(dataset_id: UUID, settings: Settings | None = None) -> OpenDataset:
+    """Open a dataset by its id.
+
+    Raises:
+        DatasetNotFoundError: it was dropped.
+        EmbeddingMismatchError: its vectors are of another model than the settings name.
+    """
+    runtime = await current_runtime(settings)
+    dataset = await runtime.store.get_dataset(dataset_id)
+    if dataset is None:
+        raise DatasetNotFoundError(str(dataset_id))
+    check_embedding(dataset, runtime.embedder)
+    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
+
+
+def check_embedding(dataset: Dataset, embedder: Embedder) -> None:
+    stored = (dataset.embedding_model, dataset.embedding_dimensions)
+    if stored != (embedder.model, embedder.dimensions):
+        raise EmbeddingMismatchError(dataset.name, *stored, embedder.model, embedder.dimensions)
+
+
+def _open(settings: Settings) -> Runtime:
+    runtime = Runtime(
+        settings=settings, store=open_store(settings.store), embedder=_embedder(settings), writer=_writer(settings)
+    )
+    if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
+        from overstory import llm
+
+        runtime._closers.append(llm.close)
+    runtime._closers.append(runtime.store.close)
+    return runtime
+
+
+def _writer(settings: Settings) -> Writer:
+    from overstory.offline.writer import OfflineWriter
+
+    offline = OfflineWriter()
+    if settings.models.model == OFFLINE:
+        return offline
+    from overstory.model_writer import ModelWriter
+
+    return ModelWriter(settings.models, fallback=offline)
+
+
+def _embedder(settings: Settings) -> Embedder:
+    name = settings.embeddings.model
+    if name == HASHING:
+        from overstory.offline.hashing import HashingEmbedder
+
+        return HashingEmbedder(**({"dimensions": settings.embeddings.dimensions} if settings.embeddings.dimensions else {}))
+    if name in {"", MINILM}:
+        return _local_embedder(settings)
+    from overstory.embeddings import LiteLLMEmbedder
+
+    return LiteLLMEmbedder(settings.embeddings)
+
+
+def _local_embedder(settings: Settings) -> Embedder:
+    from overstory.offline import minilm
+
+    if settings.embeddings.model == MINILM or minilm.local_embedder_available():
+        return minilm.MiniLmEmbedder()
+    return _embedder(settings.model_copy(update={"embeddings": settings.embeddings.model_copy(update={"model": HASHING})}))
+
+
+async def _close_with_loop(opened: dict[Settings, Runtime]) -> None:
+    """Close what was opened when the loop shuts its asynchronous generators down, as `asyncio.run` does at its end."""
+
+    async def guard() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for runtime in opened.values():
+                await runtime.close()
+            opened.clear()
+
+    generator = guard()
+    await anext(generator)
+    _guards[asyncio.get_running_loop()] = generator
+
+
+_guards: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncIterator[None]]" = weakref.WeakKeyDictionary()
