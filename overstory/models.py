@@ -24,6 +24,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 OPEN_END = 2**53 - 1
 """`valid_to` of a row that nothing has replaced yet (the largest integer every store keeps exactly)."""
 DEFAULT_WEIGHT = 0.5
+COMPLETE, INCOMPLETE = "complete", "incomplete"
 
 
 # --- what a chunk says -----------------------------------------------------------------------------
@@ -78,6 +79,8 @@ class Fact:
     """ISO 8601 date or time of the latest input, empty when none is dated."""
     superseded: bool = False
     """A later fact says otherwise: this one is history."""
+    order: str = ""
+    """Sorts facts of one date: document and position of the first input."""
 
     @property
     def key(self) -> str:
@@ -109,8 +112,8 @@ class Document:
     chunk_ids: tuple[UUID, ...] = ()
     """In the order of the text."""
     importance_weight: float = DEFAULT_WEIGHT
-    complete: bool = False
-    """All chunks have their graph, summary and vectors."""
+    state: str = INCOMPLETE
+    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`."""
 
     @property
     def key(self) -> UUID:
@@ -275,7 +278,7 @@ VECTOR_KINDS: tuple[type[Row], ...] = (DocumentChunk, TextSummary, Entity, Relat
 TEXT_KINDS: tuple[type[Row], ...] = (DocumentChunk, TextSummary, Entity)
 """Kinds that full-text search reads: `text`, or `name` and `description`."""
 FINDABLE: dict[type[Row], tuple[str, ...]] = {
-    Document: ("source", "node_set"),
+    Document: ("source", "node_set", "state"),
     DocumentChunk: ("document_id", "node_set", "mentions"),
     TextSummary: ("document_id", "node_set", "entity_ids"),
     Entity: ("chunk_id",),

@@ -46,6 +46,8 @@ class AreaInput:
     summary_ids: tuple[UUID, ...]
     occurred_at: str = ""
     superseded: bool = False
+    order: str = ""
+    """Document and position, for facts of one date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,78 @@
+"""Who may reach which dataset, and under which name."""
+
+import difflib
+from datetime import UTC, datetime
+from uuid import UUID
+
+from overstory import ids
+from overstory.errors import DatasetNotFoundError, InvalidOptionError, PermissionDeniedError
+from overstory.models import Dataset, Permission
+from overstory.runtime import OpenDataset, Runtime, check_embedding
+
+DEFAULT_USER = "default_user"
+MAX_NAME_CHARACTERS = 300
+
+
+def user_id(user: str | UUID | None) -> UUID:
+    """The id of a user given by name or id; of the default user for None."""
+    return user if isinstance(user, UUID) else ids.user_id(user or DEFAULT_USER)
+
+
+async def find_dataset(
+    runtime: Runtime, name: str | UUID, user: str | UUID | None, permission: Permission
+) -> OpenDataset:
+    """Open a dataset that exists, by name or id.
+
+    Raises:
+        DatasetNotFoundError: none that this user may see is called so; one of another user is not revealed.
+        PermissionDeniedError: the user sees it and may not do this.
+        EmbeddingMismatchError: it was stored with another embedding model.
+    """
+    who = user_id(user)
+    visible = await runtime.store.list_datasets(who)
+    dataset = _pick(visible, name, who)
+    if dataset is None:
+        raise DatasetNotFoundError(str(name), _nearest(str(name), [d.name for d in visible]))
+    if permission not in await runtime.store.permissions(dataset.id, who):
+        raise PermissionDeniedError(permission.value, dataset.name)
+    check_embedding(dataset, runtime.embedder)
+    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
+
+
+async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> OpenDataset:
+    """Open a dataset for writing; a new one of this user when there is none of the name."""
+    check_name(name)
+    try:
+        return await find_dataset(runtime, name, user, Permission.WRITE)
+    except DatasetNotFoundError:
+        pass
+    owner = user_id(user)
+    occurrence = await runtime.store.next_occurrence(owner, name)
+    dataset = await runtime.store.create_dataset(
+        Dataset(
+            id=ids.dataset_id(owner, name, occurrence),
+            name=name,
+            owner_id=owner,
+            created_at=datetime.now(UTC),
+            embedding_model=runtime.embedder.model,
+            embedding_dimensions=runtime.embedder.dimensions,
+        )
+    )
+    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
+
+
+def check_name(name: str) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidOptionError("dataset_name", name, "a name of at least one character")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")
+
+
+def _pick(visible: list[Dataset], name: str | UUID, who: UUID) -> Dataset | None:
+    """The user's own dataset of this name goes before one that was shared with them."""
+    found = [d for d in visible if name in (d.id, str(d.id), d.name)]
+    return min(found, key=lambda d: (d.owner_id != who, d.created_at), default=None)
+
+
+def _nearest(name: str, names: list[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(name, names, n=1)), None)

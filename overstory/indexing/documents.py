@@ -1,0 +1,127 @@
+"""Documents into a dataset: which are new, which have changed, and the chunks that are left to be read."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from overstory import ids
+from overstory.indexing import chunking
+from overstory.indexing.sources import SourceDocument
+from overstory.models import COMPLETE, INCOMPLETE, Document, DocumentChunk, PendingChange, TextSummary
+from overstory.results import DocumentOutcome, DocumentStatus
+from overstory.stores.contract import Tenant
+
+_SHARED_FIELDS = ("occurred_at", "node_set", "importance_weight")
+"""What chunks and summaries take over from their document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What became of a batch of documents, and what is to be done next."""
+
+    outcomes: tuple[DocumentOutcome, ...]
+    document_ids: tuple[UUID, ...]
+    """Those that are not complete yet."""
+    chunk_ids: tuple[UUID, ...]
+    """All chunks of those."""
+
+
+async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_tokens: int) -> Intake:
+    """Store documents and their chunks, unread; nothing happens to those that are stored as they are.
+
+    A document is marked incomplete before its chunks are written, so that a stop in between is seen.
+    """
+    documents = [_document(tenant.dataset_id, source) for source in sources]
+    stored = {d.id: d for d in await tenant.get(Document, [d.id for d in documents])}
+    changed = [(d, s) for d, s in zip(documents, sources, strict=True) if not _same(stored.get(d.id), d)]
+    chunks = {d.id: _chunks(d, s.text, chunk_tokens) for d, s in changed}
+    rows = [replace(d, chunk_ids=tuple(c.id for c in chunks[d.id])) for d, _ in changed]
+    await tenant.put(rows)
+    await _put_chunks(tenant, [c for d, _ in changed for c in chunks[d.id]])
+    return Intake(
+        outcomes=tuple(_outcome(d, stored.get(d.id)) for d in documents),
+        document_ids=tuple(d.id for d in rows),
+        chunk_ids=tuple(c for d in rows for c in d.chunk_ids),
+    )
+
+
+async def orphans_of(tenant: Tenant, documents: Sequence[Document]) -> list[UUID]:
+    """Chunks that an earlier version of these documents had and the present one has not."""
+    kept = {c for d in documents for c in d.chunk_ids}
+    found = await tenant.find(DocumentChunk, "document_id", [d.id for d in documents]) if documents else []
+    return [key for key in found if key not in kept]
+
+
+async def mark_complete(tenant: Tenant, documents: Iterable[Document]) -> None:
+    """Mark the documents whose chunks are all read by the model itself."""
+    documents = list(documents)
+    wanted = [c for d in documents for c in d.chunk_ids]
+    read = {c.id for c in await tenant.get(DocumentChunk, wanted) if c.graph is not None}
+    summaries = await tenant.get(TextSummary, [ids.summary_id(c) for c in wanted])
+    fallbacks = {s.chunk_id for s in summaries if s.degraded}
+    done = [d.id for d in documents if all(c in read and c not in fallbacks for c in d.chunk_ids)]
+    await tenant.patch(Document, {key: {"state": COMPLETE} for key in done})
+
+
+def order_key(source: str, position: int) -> str:
+    """Sorts as people do: `note 9` before `note 10`, then by position."""
+    padded = re.sub(r"\d+", lambda m: m.group().zfill(8), source)
+    return f"{padded[-160:]}\x1f{position:08d}"
+
+
+def _document(dataset_id: UUID, source: SourceDocument) -> Document:
+    return Document(
+        id=ids.document_id(dataset_id, source.source),
+        dataset_id=dataset_id,
+        source=source.source,
+        title=source.title,
+        content_hash=ids.text_hash(source.text),
+        occurred_at=source.occurred_at,
+        node_set=source.node_set,
+        importance_weight=source.importance_weight,
+        state=INCOMPLETE,
+    )
+
+
+def _same(stored: Document | None, new: Document) -> bool:
+    return stored is not None and stored.state == COMPLETE and replace(stored, chunk_ids=(), state=INCOMPLETE) == new
+
+
+def _outcome(document: Document, stored: Document | None) -> DocumentOutcome:
+    if stored is None:
+        status = DocumentStatus.ADDED
+    elif _same(stored, document):
+        status = DocumentStatus.UNCHANGED
+    else:
+        status = DocumentStatus.UPDATED
+    return DocumentOutcome(source=document.source, document_id=document.id, status=status)
+
+
+def _chunks(document: Document, text: str, max_tokens: int) -> list[DocumentChunk]:
+    shared = {name: getattr(document, name) for name in _SHARED_FIELDS}
+    return [
+        DocumentChunk(
+            id=key, dataset_id=document.dataset_id, document_id=document.id, text=piece, position=position, **shared
+        )
+        for position, (key, piece) in enumerate(chunking.chunk_ids(document.id, chunking.split(text, max_tokens)))
+    ]
+
+
+async def _put_chunks(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> None:
+    """Write the new ones; those that exist keep what was read from them and take over position, date and tags."""
+    stored = {c.id: c for c in await tenant.get(DocumentChunk, [c.id for c in chunks])}
+    await tenant.put([c for c in chunks if c.id not in stored])
+    moved = {c.id: fields for c in chunks if c.id in stored and (fields := _differences(stored[c.id], c))}
+    if moved:
+        summaries = {ids.summary_id(key): fields for key, fields in moved.items()}
+        redated = [key for key, fields in summaries.items() if "occurred_at" in fields]
+        await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in redated])
+        await tenant.patch(DocumentChunk, moved)
+        await tenant.patch(TextSummary, summaries)
+
+
+def _differences(old: DocumentChunk, new: DocumentChunk) -> dict[str, Any]:
+    names = (*_SHARED_FIELDS, "position")
+    return {name: getattr(new, name) for name in names if getattr(old, name) != getattr(new, name)}

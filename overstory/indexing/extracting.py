@@ -1,0 +1,204 @@
+"""From chunks to what they say: graph, summary, entities, edges, and the vectors of all of them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+from uuid import UUID
+
+import numpy as np
+
+from overstory import ids
+from overstory.errors import ModelError
+from overstory.indexing import documents
+from overstory.models import (
+    ChunkGraph,
+    Document,
+    DocumentChunk,
+    Edge,
+    Entity,
+    PendingChange,
+    RelationshipLabel,
+    Row,
+    TextSummary,
+    Usage,
+    Vectors,
+)
+from overstory.progress import watcher
+from overstory.stores.contract import Tenant
+from overstory.writer import ChunkInput, ChunkReading, Embedder, Writer
+
+RowT = TypeVar("RowT", Entity, Edge, RelationshipLabel)
+STAGE = "reading chunks"
+
+
+@dataclass(slots=True, kw_only=True)
+class ExtractReport:
+    """What reading a batch of chunks took."""
+
+    chunks: int = 0
+    degraded: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+async def extract(tenant: Tenant, writer: Writer, embedder: Embedder, chunk_ids: Sequence[UUID]) -> ExtractReport:
+    """Read those of the chunks that have not been read, or only by rules in place of the model.
+
+    What is read is stored even when other chunks fail; then the first failure is raised.
+
+    Raises:
+        ModelError: the model does not answer, or refuses the key.
+    """
+    chunks = await _unread(tenant, chunk_ids)
+    if not chunks:
+        watcher().advance(STAGE, len(chunk_ids))
+        return ExtractReport()
+    titles = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
+    readings = await asyncio.gather(
+        *(_read(writer, chunk, titles.get(chunk.document_id)) for chunk in chunks), return_exceptions=True
+    )
+    done = [(c, r) for c, r in zip(chunks, readings, strict=True) if isinstance(r, ChunkReading)]
+    await _store(tenant, embedder, done)
+    watcher().advance(STAGE, len(chunk_ids), degraded=sum(bool(r.degraded) for _, r in done))
+    for reading in readings:
+        if isinstance(reading, BaseException):
+            raise reading
+    return _report([r for _, r in done])
+
+
+def entity_text(entity: Entity) -> str:
+    """What of an entity is turned into a vector."""
+    return f"{entity.name}: {entity.description}" if entity.description else entity.name
+
+
+async def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Vectors of the texts, in their order; equal texts are embedded once."""
+    unique = list(dict.fromkeys(texts))
+    if not unique:
+        return np.empty((0, embedder.dimensions), dtype=np.float32)
+    vectors = await embedder.embed(unique)
+    places = {text: i for i, text in enumerate(unique)}
+    return vectors[[places[text] for text in texts]]
+
+
+def mentions_of(dataset_id: UUID, graph: ChunkGraph) -> tuple[UUID, ...]:
+    """Ids of the entities, edges and labels that a chunk's graph names, each once."""
+    entity = {m.name: ids.entity_id(dataset_id, m.name) for m in graph.mentions}
+    found = list(entity.values())
+    for relation in graph.relations:
+        source, target = entity.get(relation.source), entity.get(relation.target)
+        if source and target:
+            found.append(ids.edge_id(source, relation.name, target))
+            found.append(ids.label_id(dataset_id, relation.name))
+    return tuple(dict.fromkeys(found))
+
+
+def nodes_of(chunk: DocumentChunk) -> tuple[list[Entity], list[Edge], list[RelationshipLabel]]:
+    """The entities, edges and labels of a chunk that has been read, in its spelling."""
+    graph = chunk.graph or ChunkGraph()
+    origin = {"dataset_id": chunk.dataset_id, "chunk_id": chunk.id}
+    entities = {
+        m.name: Entity(
+            id=ids.entity_id(chunk.dataset_id, m.name), name=m.name, type=m.type, description=m.description, **origin
+        )
+        for m in graph.mentions
+    }
+    edges, labels = [], []
+    for relation in graph.relations:
+        source, target = entities.get(relation.source), entities.get(relation.target)
+        if source and target:
+            edges.append(
+                Edge(
+                    id=ids.edge_id(source.id, relation.name, target.id),
+                    source_id=source.id,
+                    relationship_name=relation.name,
+                    target_id=target.id,
+                    edge_text=relation.text,
+                    **origin,
+                )
+            )
+            label = ids.label_id(chunk.dataset_id, relation.name)
+            labels.append(RelationshipLabel(id=label, dataset_id=chunk.dataset_id, name=relation.name))
+    return list(entities.values()), edges, labels
+
+
+async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChunk]:
+    chunks = await tenant.get(DocumentChunk, chunk_ids)
+    summaries = await tenant.get(TextSummary, [ids.summary_id(c.id) for c in chunks if c.graph is not None])
+    finished = {s.chunk_id for s in summaries if not s.degraded}
+    return [c for c in chunks if c.id not in finished]
+
+
+async def _read(writer: Writer, chunk: DocumentChunk, document: Document | None) -> ChunkReading:
+    title = document.title if document else ""
+    return await writer.read_chunk(ChunkInput(text=chunk.text, title=title, occurred_at=chunk.occurred_at))
+
+
+async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[DocumentChunk, ChunkReading]]) -> None:
+    """Write what was read. The chunks come last: one that has its graph has everything else too."""
+    chunks = [_with_graph(chunk, reading.graph) for chunk, reading in done]
+    summaries = [_summary(chunk, reading) for chunk, (_, reading) in zip(chunks, done, strict=True)]
+    entities, edges, labels = await _new_nodes(tenant, chunks)
+    texts = [
+        [entity_text(e) for e in entities],
+        [label.name for label in labels],
+        [s.text for s in summaries],
+        [c.text for c in chunks],
+    ]
+    vectors = await embed_texts(embedder, [text for group in texts for text in group])
+    parts = np.split(vectors, np.cumsum([len(group) for group in texts])[:-1])
+    await tenant.put([PendingChange(summary_id=s.id, dataset_id=s.dataset_id) for s in summaries])
+    await tenant.put(entities, parts[0])
+    await tenant.put(labels, parts[1])
+    await tenant.put(edges)
+    await tenant.put(summaries, parts[2])
+    await tenant.put(chunks, parts[3])
+
+
+def _with_graph(chunk: DocumentChunk, graph: ChunkGraph) -> DocumentChunk:
+    return replace(chunk, graph=graph, mentions=mentions_of(chunk.dataset_id, graph))
+
+
+def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:
+    names = (reading.graph or ChunkGraph()).mentions
+    return TextSummary(
+        id=ids.summary_id(chunk.id),
+        dataset_id=chunk.dataset_id,
+        document_id=chunk.document_id,
+        chunk_id=chunk.id,
+        text=reading.summary,
+        position=chunk.position,
+        occurred_at=chunk.occurred_at,
+        node_set=chunk.node_set,
+        entity_ids=tuple(dict.fromkeys(ids.entity_id(chunk.dataset_id, m.name) for m in names)),
+        model=reading.model,
+        degraded=reading.degraded,
+        importance_weight=chunk.importance_weight,
+    )
+
+
+async def _new_nodes(
+    tenant: Tenant, chunks: Sequence[DocumentChunk]
+) -> tuple[list[Entity], list[Edge], list[RelationshipLabel]]:
+    found = [nodes_of(chunk) for chunk in chunks]
+    return (
+        await _unknown(tenant, Entity, [e for entities, _, _ in found for e in entities]),
+        await _unknown(tenant, Edge, [e for _, edges, _ in found for e in edges]),
+        await _unknown(tenant, RelationshipLabel, [e for _, _, labels in found for e in labels]),
+    )
+
+
+async def _unknown(tenant: Tenant, kind: type[RowT], rows: Iterable[RowT]) -> list[RowT]:
+    """The first of each id, without those that the dataset has: a thing keeps the first spelling seen."""
+    first: dict[UUID, RowT] = {}
+    for row in rows:
+        first.setdefault(row.id, row)
+    known = {row.id for row in await tenant.get(kind, list(first))}
+    return [row for key, row in first.items() if key not in known]
+
+
+def _report(readings: Sequence[ChunkReading]) -> ExtractReport:
+    report = ExtractReport(chunks=len(readings), degraded=sum(bool(r.degraded) for r in readings))
+    for reading in readings:
+        report.usage += reading.usage
+    return report

@@ -1,0 +1,79 @@
+"""One writer a dataset: hold its lease while work goes on, and stop when it was lost."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from overstory.errors import DatasetBusyError, LeaseLostError
+from overstory.models import Dataset, Lease
+from overstory.stores.contract import Store
+
+_POLL_SECONDS = 0.25
+
+
+class HeldLease:
+    """The lease as last renewed."""
+
+    def __init__(self, lease: Lease) -> None:
+        self.lease = lease
+
+
+@asynccontextmanager
+async def writing(
+    store: Store, dataset: Dataset, work: str, *, ttl_seconds: float, wait_seconds: float = 0
+) -> AsyncIterator[HeldLease]:
+    """Be the one writer of a dataset inside the block.
+
+    Args:
+        work: what is being done, for those who are told to wait.
+        wait_seconds: how long to wait for another writer.
+
+    Raises:
+        DatasetBusyError: another writer holds it, still after `wait_seconds`.
+        LeaseLostError: another writer took over while the block ran; it was cancelled.
+    """
+    held = HeldLease(await _acquire(store, dataset, holder_name(work), ttl_seconds, wait_seconds))
+    body = asyncio.current_task()
+    renewal = asyncio.create_task(_renew(store, dataset, held, ttl_seconds, body))
+    try:
+        yield held
+    except asyncio.CancelledError:
+        if renewal.done() and not renewal.cancelled() and (lost := renewal.exception()) and body and not body.uncancel():
+            raise lost from None
+        raise
+    finally:
+        renewal.cancel()
+        with suppress(asyncio.CancelledError, LeaseLostError):
+            await renewal
+        await store.release_lease(held.lease)
+
+
+def holder_name(work: str) -> str:
+    return f"{work} (process {os.getpid()} on {socket.gethostname()})"
+
+
+async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, wait_seconds: float) -> Lease:
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            return await store.acquire_lease(dataset.id, holder, ttl_seconds)
+        except DatasetBusyError as busy:
+            if time.monotonic() >= deadline:
+                raise DatasetBusyError(dataset.name, busy.holder, busy.since, busy.until) from None
+            await asyncio.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+
+
+async def _renew(
+    store: Store, dataset: Dataset, held: HeldLease, ttl_seconds: float, body: "asyncio.Task[object] | None"
+) -> None:
+    while True:
+        await asyncio.sleep(ttl_seconds / 3)
+        try:
+            held.lease = await store.renew_lease(held.lease, ttl_seconds)
+        except LeaseLostError as lost:
+            if body:
+                body.cancel()
+            raise LeaseLostError(dataset.name, held.lease.holder) from lost
