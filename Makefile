@@ -1,0 +1,56 @@
+# `make demo` and `make test` do their whole set-up: a virtual environment in .venv, from the package registry.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := overstory flows tasks retrieval tests benchmarks examples deployments
+
+.PHONY: help demo test check format bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.demo ## see it: real vectors, no key, no server (FOLDER=… for your own files)
+	@$(BIN)/overstory demo $(if $(FOLDER),"$(FOLDER)")
+
+test: $(VENV)/.develop ## the test suite (ARGS=… for pytest)
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.develop ## style, types, floors
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-timing
+
+format: $(VENV)/.develop ## bring the code into its form
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+bench: $(VENV)/.develop ## the benchmarks, each a table
+	@for program in benchmarks/[a-z]*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+
+lock: ## pin the versions anew (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
+		pyproject.toml --extra local -o requirements/demo.txt
+	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
+		pyproject.toml --extra local --extra models --group test --group check -o requirements/develop.txt
+
+clean: ## remove what was made here
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Overstory needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) can't make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.demo: requirements/demo.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Overstory into $(VENV) (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.develop: requirements/develop.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Overstory with its tests and checks into $(VENV) (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@ $(VENV)/.demo
