@@ -1,0 +1,1 @@
+"""What works without any model service: a writer by rules, and two embedders on this machine."""
