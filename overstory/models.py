@@ -217,7 +217,10 @@ class RelationshipLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalContextSummary:
-    """One version of a bucket summary or of the root: seen by readers of `valid_from <= generation < valid_to`."""
+    """One version of a bucket summary or of the root: seen by readers of `valid_from <= generation < valid_to`.
+
+    While its generation is being built, `valid_to` equals `valid_from`: nobody sees it.
+    """
 
     id: UUID
     dataset_id: UUID

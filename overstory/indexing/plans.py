@@ -1,0 +1,110 @@
+"""What a build is going to do, decided before the first text is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from overstory.indexing.bucketing import TreeOptions
+
+IMPROVE, REBUILD, ROLLED_BACK = "improve", "rebuild", "rolled back"
+"""Purposes of a build; the last is no build but a published generation that was given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBucket:
+    """A bucket, or the root, whose text is to be written."""
+
+    id: UUID
+    level: int
+    child_ids: tuple[UUID, ...]
+    is_root: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every step of one build has to know; plain values, so that it can travel."""
+
+    dataset_id: UUID
+    generation: int
+    """The one being built."""
+    serving: int
+    """The one that is served meanwhile; its unchanged rows go on being used, except in a rebuild."""
+    purpose: str
+    adopt: tuple[int, ...] = ()
+    """Generations of builds for the same purpose that never published: their finished texts are paid for."""
+    reuse: bool = True
+    """Take over served texts that were written from the same inputs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPlan:
+    job: Job
+    options: TreeOptions
+    levels: tuple[tuple[PlannedBucket, ...], ...]
+    """What is to be written, level 0 first, then the root as a level of its own; siblings stand together."""
+    level_sizes: tuple[int, ...]
+    """Buckets of the finished tree per level, without the root."""
+    replaced: tuple[UUID, ...]
+    """Keys of served rows that the new generation no longer sees."""
+    summaries: int
+    pending: tuple[UUID, ...]
+    """Changes that this build takes in."""
+    nothing_to_do: bool = False
+
+    @property
+    def buckets(self) -> int:
+        return sum(self.level_sizes)
+
+    @property
+    def to_write(self) -> int:
+        return sum(len(level) for level in self.levels)
+
+    @property
+    def root_id(self) -> UUID | None:
+        return self.levels[-1][0].id if self.levels else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Buckets of one level that are written in one step."""
+
+    level: int
+    first: int
+    """Place of its first bucket among those of its level, from 0."""
+    of: int
+    """How many buckets of the level are written in all."""
+    buckets: tuple[PlannedBucket, ...]
+    waits_for: tuple[int, ...]
+    """Places, in the list of batches, of those that write its children."""
+
+    @property
+    def name(self) -> str:
+        if self.buckets[0].is_root:
+            return "write the root"
+        return f"summarise level {self.level} · {self.first + 1}–{self.first + len(self.buckets)} of {self.of}"
+
+
+@dataclass(slots=True)
+class _Places:
+    """Which batch writes which bucket."""
+
+    of: dict[UUID, int] = field(default_factory=dict)
+
+    def waits_for(self, buckets: Sequence[PlannedBucket]) -> tuple[int, ...]:
+        return tuple(sorted({self.of[c] for b in buckets for c in b.child_ids if c in self.of}))
+
+
+def batches_of(plan: BuildPlan, size: int) -> list[Batch]:
+    """Cut a plan into batches of at most `size` buckets; each waits only for those that hold its children."""
+    batches: list[Batch] = []
+    places = _Places()
+    for buckets in plan.levels:
+        for first in range(0, len(buckets), size):
+            part = buckets[first : first + size]
+            batch = Batch(
+                level=part[0].level, first=first, of=len(buckets), buckets=part, waits_for=places.waits_for(part)
+            )
+            batches.append(batch)
+        places.of.update({b.id: i for i, batch in enumerate(batches) for b in batch.buckets})
+    return batches
+
