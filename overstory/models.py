@@ -24,7 +24,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 OPEN_END = 2**53 - 1
 """`valid_to` of a row that nothing has replaced yet (the largest integer every store keeps exactly)."""
 DEFAULT_WEIGHT = 0.5
-COMPLETE, INCOMPLETE = "complete", "incomplete"
+COMPLETE, INCOMPLETE, FORGETTING = "complete", "incomplete", "forgetting"
 
 
 # --- what a chunk says -----------------------------------------------------------------------------
@@ -113,7 +113,8 @@ class Document:
     """In the order of the text."""
     importance_weight: float = DEFAULT_WEIGHT
     state: str = INCOMPLETE
-    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`."""
+    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`.
+    `forgetting` while it is being removed: whoever comes next finishes that."""
 
     @property
     def key(self) -> UUID:

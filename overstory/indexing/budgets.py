@@ -1,6 +1,9 @@
 """A cap on what one build may take."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from overstory.errors import BudgetExceededError
 from overstory.models import Usage
@@ -40,3 +43,22 @@ class Budget:
         """Say what a call that was taken has cost."""
         self._open -= 1
         self.cost_usd += usage.cost_usd or 0.0
+
+
+_budgets: dict[tuple[UUID, int], Budget] = {}
+"""Budgets of the builds of this process: steps are given ids, not objects."""
+
+
+@contextmanager
+def budgeted(dataset_id: UUID, generation: int, budget: Budget) -> Iterator[None]:
+    """Let the steps of a build find its budget."""
+    _budgets[dataset_id, generation] = budget
+    try:
+        yield
+    finally:
+        del _budgets[dataset_id, generation]
+
+
+def budget_of(dataset_id: UUID, generation: int) -> Budget:
+    """The budget of a build; one without caps when none was set in this process."""
+    return _budgets.get((dataset_id, generation)) or Budget()

@@ -1,0 +1,176 @@
+"""Forgetting documents, at once and in every text above them, without asking a model.
+
+Facts of buckets and root that rest on a forgotten summary are cut by their sources. What is left is searched for
+words that only the forgotten documents had: a text that still holds one, or has no fact left, is withheld until the
+next improve has written it anew. Versions that only older generations see are removed.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from overstory import ids
+from overstory.indexing.extracting import embed_texts
+from overstory.indexing.removing import remove_chunks
+from overstory.indexing.rendering import render_area
+from overstory.models import (
+    FORGETTING,
+    AreaContent,
+    Category,
+    Document,
+    DocumentChunk,
+    GlobalContextSummary,
+    Lease,
+    Manifest,
+    TextSummary,
+)
+from overstory.stores.contract import Store, Tenant
+from overstory.words import STOP_WORDS, words_of
+from overstory.writer import Embedder
+
+
+@dataclass(slots=True, kw_only=True)
+class Forgotten:
+    """What was taken away."""
+
+    documents: int = 0
+    chunks: int = 0
+    entities: int = 0
+    edges: int = 0
+    stale: int = 0
+    """Served index texts that were cut."""
+    withheld: int = 0
+    """Index texts not served until they are rewritten."""
+
+
+async def forget(
+    store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, document_ids: Sequence[UUID]
+) -> Forgotten:
+    """Forget documents. A stop anywhere is finished by the next call, or by the next improve."""
+    await tenant.patch(Document, {key: {"state": FORGETTING} for key in document_ids})
+    chunk_ids = await tenant.find(DocumentChunk, "document_id", document_ids) if document_ids else []
+    result = await _cut_index(store, tenant, embedder, lease, chunk_ids)
+    removal = await remove_chunks(tenant, embedder, chunk_ids)
+    result.documents = await tenant.delete(Document, document_ids)
+    result.chunks, result.entities, result.edges = removal.chunks, removal.entities, removal.edges
+    return result
+
+
+async def _cut_index(
+    store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, chunk_ids: Sequence[UUID]
+) -> Forgotten:
+    manifest = await store.read_manifest(tenant.dataset_id)
+    result = Forgotten()
+    gone = {ids.summary_id(c) for c in chunk_ids}
+    above = await _rows_above(tenant, gone)
+    served = [r for r in above if r.valid_from <= manifest.serving < r.valid_to]
+    await _forget_generations(store, manifest, lease, [r for r in above if r not in served])
+    await tenant.delete(GlobalContextSummary, [r.key for r in above if r not in served])
+    if not served:
+        return result
+    own = await _OwnWords.of(tenant, chunk_ids)
+    kept = await _without_empty(tenant, served, gone)
+    rewritten = [await _cut(row, gone, own) for row in kept]
+    open_texts = [r for r in rewritten if not r.withheld]
+    await tenant.put(open_texts, await embed_texts(embedder, [r.text for r in open_texts]))
+    await tenant.put([r for r in rewritten if r.withheld])
+    result.stale, result.withheld = len(open_texts), len(rewritten) - len(open_texts)
+    return result
+
+
+async def _rows_above(tenant: Tenant, summary_ids: Collection[UUID]) -> list[GlobalContextSummary]:
+    """Every version of every bucket above these summaries, up to the roots, of all generations; lowest level first."""
+    found: dict[UUID, GlobalContextSummary] = {}
+    children = sorted(summary_ids)
+    while children:
+        keys = await tenant.find(GlobalContextSummary, "child_ids", children)
+        rows = [r for r in await tenant.get(GlobalContextSummary, keys) if r.key not in found]
+        found.update({r.key: r for r in rows})
+        children = sorted({r.id for r in rows})
+    return sorted(found.values(), key=lambda r: (r.level, r.key))
+
+
+async def _forget_generations(
+    store: Store, manifest: Manifest, lease: Lease, purged: Sequence[GlobalContextSummary]
+) -> None:
+    """Keep no generation whose root summarised what is forgotten, but the served one."""
+    roots = {(r.id, r.valid_from, r.valid_to) for r in purged if r.is_root}
+    lost = {g.number for g in manifest.generations for _, start, end in roots if start <= g.number < end}
+    if lost:
+        kept = tuple(g for g in manifest.generations if g.number not in lost)
+        await store.write_manifest(replace(manifest, generations=kept, token=lease.token), lease)
+
+
+async def _without_empty(
+    tenant: Tenant, served: Sequence[GlobalContextSummary], gone: Collection[UUID]
+) -> list[GlobalContextSummary]:
+    """The rows without the children that are gone; those that have none left are removed, parents told first."""
+    missing, kept, empty = set(gone), [], []
+    for row in served:
+        children = tuple(c for c in row.child_ids if c not in missing)
+        if children:
+            kept.append(replace(row, child_ids=children))
+        else:
+            missing.add(row.id)
+            empty.append(row.key)
+    for row in reversed(kept):
+        await tenant.patch(GlobalContextSummary, {row.key: {"child_ids": row.child_ids}})
+    await tenant.delete(GlobalContextSummary, empty)
+    return kept
+
+
+async def _cut(row: GlobalContextSummary, gone: Collection[UUID], own: "_OwnWords") -> GlobalContextSummary:
+    facts = tuple(f for f in row.content.facts if not gone.intersection(f.summary_ids))
+    content = AreaContent(categories=await _supported(row.content.categories, own), facts=facts)
+    text = render_area(content, is_root=row.is_root)
+    if not text or await own.in_text(text):
+        return replace(row, content=AreaContent(), text="", stale=True, withheld=True)
+    return replace(row, content=content, text=text, stale=True)
+
+
+async def _supported(categories: Iterable[Category], own: "_OwnWords") -> tuple[Category, ...]:
+    found = []
+    for category in categories:
+        topics = tuple([t for t in category.topics if not await own.topic_lost(t)])
+        if topics:
+            found.append(Category(name=category.name, topics=topics))
+    return tuple(found)
+
+
+class _OwnWords:
+    """Words and topics that only the documents being forgotten have; looked up once each."""
+
+    def __init__(self, tenant: Tenant, chunk_ids: Collection[UUID], words: set[str], topics: set[UUID]) -> None:
+        self._tenant, self._chunk_ids, self._words, self._topics = tenant, set(chunk_ids), words, topics
+        self._answers: dict[str | UUID, bool] = {}
+
+    @classmethod
+    async def of(cls, tenant: Tenant, chunk_ids: Sequence[UUID]) -> "_OwnWords":
+        chunks = await tenant.get(DocumentChunk, chunk_ids)
+        summaries = await tenant.get(TextSummary, [ids.summary_id(c) for c in chunk_ids])
+        documents = await tenant.get(Document, list({c.document_id for c in chunks}))
+        texts = [c.text for c in chunks] + [s.text for s in summaries] + [d.title for d in documents]
+        words = {w for text in texts for w in words_of(text)} - STOP_WORDS
+        return cls(tenant, chunk_ids, words, {m for c in chunks for m in c.mentions})
+
+    async def in_text(self, text: str) -> bool:
+        return any([await self._only_here(word) for word in sorted(self._words.intersection(words_of(text)))])
+
+    async def topic_lost(self, topic: str) -> bool:
+        """Nothing but a forgotten document speaks of it."""
+        key = ids.entity_id(self._tenant.dataset_id, topic)
+        if key in self._topics:
+            return await self._unsupported(key)
+        return await self.in_text(topic)
+
+    async def _unsupported(self, key: UUID) -> bool:
+        if key not in self._answers:
+            found = await self._tenant.find(DocumentChunk, "mentions", [key], limit=len(self._chunk_ids) + 1)
+            self._answers[key] = not set(found) - self._chunk_ids
+        return self._answers[key]
+
+    async def _only_here(self, word: str) -> bool:
+        if word not in self._answers:
+            hits = await self._tenant.search_text(DocumentChunk, word, len(self._chunk_ids) + 1)
+            self._answers[word] = not {h.key for h in hits} - self._chunk_ids
+        return self._answers[word]

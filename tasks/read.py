@@ -1,0 +1,58 @@
+"""Read sources and store their documents and chunks."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from overstory.indexing import documents, reading
+from overstory.indexing.sources import SkippedSource, SourceDocument, SourceInput
+from overstory.progress import watcher
+from overstory.results import DocumentOutcome, DocumentStatus
+from overstory.runtime import OpenDataset, open_dataset
+
+from .policies import step
+
+STAGE = "reading sources"
+_BATCH = 128
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadReport:
+    """What became of the sources, and what is left to be done with them."""
+
+    outcomes: list[DocumentOutcome]
+    document_ids: list[UUID]
+    chunk_ids: list[UUID]
+
+
+@step(lambda call: "read sources")
+async def read_sources(dataset_id: UUID, data: SourceInput, node_set: tuple[str, ...]) -> ReadReport:
+    """Read everything that `data` names and store what is new; what can't be read is reported as skipped."""
+    opened = await open_dataset(dataset_id)
+    report = ReadReport(outcomes=[], document_ids=[], chunk_ids=[])
+    batch: dict[str, SourceDocument] = {}
+    watcher().begin(STAGE, 0)
+    async for outcome in reading.read(data, node_set):
+        watcher().advance(STAGE)
+        if not isinstance(outcome, SourceDocument):
+            report.outcomes.append(_skipped(outcome))
+            continue
+        if outcome.source in batch or len(batch) >= _BATCH:
+            await _take_in(opened, batch, report)
+        batch[outcome.source] = outcome
+    await _take_in(opened, batch, report)
+    watcher().end(STAGE)
+    return report
+
+
+def _skipped(skip: SkippedSource) -> DocumentOutcome:
+    return DocumentOutcome(source=skip.source, document_id=None, status=DocumentStatus.SKIPPED, reason=skip.reason)
+
+
+async def _take_in(opened: OpenDataset, batch: dict[str, SourceDocument], report: ReadReport) -> None:
+    intake = await documents.take_in(
+        opened.tenant, list(batch.values()), opened.runtime.settings.index.chunk_tokens
+    )
+    report.outcomes += intake.outcomes
+    report.document_ids += intake.document_ids
+    report.chunk_ids += intake.chunk_ids
+    batch.clear()
