@@ -34,7 +34,7 @@ lock: ## pin the versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
 		pyproject.toml --extra local -o requirements/demo.txt
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
-		pyproject.toml --extra local --extra models --group test --group check -o requirements/develop.txt
+		pyproject.toml --all-extras --group test --group check -o requirements/develop.txt
 
 clean: ## remove what was made here
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

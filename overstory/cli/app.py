@@ -1,0 +1,58 @@
+"""The commands in the order in which someone meets them."""
+
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from overstory.cli import configuring, demonstrating, documents, indexes, questions
+from overstory.cli.performing import show_tracebacks
+
+app = typer.Typer(
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 done with degraded or skipped parts.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"overstory {metadata.version('overstory')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    home: Annotated[
+        Path | None, typer.Option(help="Where the data lies, in place of OVERSTORY_HOME.", file_okay=False)
+    ] = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Log what happens, and show where an error comes from.")
+    ] = False,
+) -> None:
+    """Grow a tree of summaries over your documents, and ask questions that need the whole."""
+    if home is not None:
+        os.environ["OVERSTORY_HOME"] = str(home)
+    show_tracebacks(debug)
+
+
+for command in (
+    demonstrating.demo,
+    documents.remember,
+    indexes.improve,
+    questions.recall,
+    indexes.tree,
+    indexes.status,
+    indexes.verify,
+    documents.forget,
+    configuring.config,
+):
+    app.command()(command)

@@ -1,0 +1,186 @@
+"""`overstory demo`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import overstory
+from overstory.cli import jsonforms
+from overstory.cli.options import Json
+from overstory.cli.performing import finish, perform
+from overstory.cli.terminal import output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from overstory.results import ImproveResult, IndexResult, RecallResult, RememberResult, TreeNode
+
+OWN_QUESTION = "What is this about, what changed over time, and where does it stand now?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    read: "RememberResult"
+    improved: "ImproveResult"
+    root: "TreeNode | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    without: "list[RecallResult]"
+    with_map: "list[RecallResult]"
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]", help="Your own files, in place of the notes that come with Overstory.", exists=True
+        ),
+    ] = None,
+    question: Annotated[
+        str, typer.Option("--question", "-q", metavar="TEXT", help="The question that is asked twice.")
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an earlier demo read.")] = False,
+    json: Json = False,
+) -> None:
+    """See it work, on notes that come along or on your own files.
+
+    Reads the documents, grows the tree, and asks one question without and with the map. The data stays, in the dataset "demo" or "demo-FOLDER", so
+    that you can go on with it.
+    """
+    from overstory.demo import QUESTION
+
+    name = "demo" if folder is None else f"demo-{folder.resolve().name}"
+    question = question or (QUESTION if folder is None else OWN_QUESTION)
+    console = output()
+    if not json:
+        _introduce(folder, console)
+    built = perform("demo", lambda: _build(name, folder, fresh=fresh), json=json, keep_bars=True)
+    if not json:
+        _show_built(built, console)
+    asked = perform("demo", lambda: _ask(name, question), json=json)
+    if json:
+        _write(built, asked, question)
+    else:
+        _show_asked(asked, question, console)
+        _suggest(name, built, console)
+    finish(in_part=_in_part(built))
+
+
+async def _build(name: str, folder: Path | None, *, fresh: bool) -> Built:
+    from overstory.demo import read_notes
+
+    await _start_clean(name, fresh=fresh)
+    read = await overstory.remember(read_notes() if folder is None else folder, name)
+    improved = await overstory.improve(name, build_global_context_index=True)
+    return Built(read=read, improved=improved, root=(await overstory.datasets.tree(name)).root)
+
+
+async def _start_clean(name: str, *, fresh: bool) -> None:
+    """Forget what another writer or embedder made, so that what is shown is of the present one."""
+    from overstory.runtime import current_runtime
+
+    known = next((dataset for dataset in await overstory.datasets.list_datasets() if dataset.name == name), None)
+    if known is None:
+        return
+    runtime = await current_runtime()
+    generation = (await runtime.store.read_manifest(known.id)).current
+    of_now = known.embedding_model == runtime.embedder.model and (
+        generation is None or generation.model == runtime.writer.model
+    )
+    if fresh or not of_now:
+        await overstory.forget(name)
+
+
+async def _ask(name: str, question: str) -> Asked:
+    async def answers(*, index: bool) -> "list[RecallResult]":
+        return await overstory.recall(
+            question, datasets=name, retriever_specific_config={"include_global_context_index": index}
+        )
+
+    return Asked(without=await answers(index=False), with_map=await answers(index=True))
+
+
+# --- for people ------------------------------------------------------------------------------------
+
+
+def _introduce(folder: Path | None, console: "Console") -> None:
+    from overstory.cli.rendering import say
+
+    if folder is None:
+        say(console, "A small team builds a solar ferry. Its notes tell how plans, risks and budgets moved.", "bold")
+    else:
+        say(console, f"Your files in {folder}.", "bold")
+    console.print()
+
+
+def _show_built(built: Built, console: "Console") -> None:
+    from overstory.cli import rendering
+    from overstory.cli.trees import draw
+
+    rendering.read(built.read, console)
+    if built.improved.index is not None:
+        rendering.indexed(built.improved.index, console)
+    if built.root is not None:
+        console.print()
+        console.print(draw(built.root, facts=6))
+
+
+def _show_asked(asked: Asked, question: str, console: "Console") -> None:
+    from overstory.cli.rendering import quote, reading_notes, say
+
+    console.print()
+    say(console, f"Question: {question}", "bold")
+    for title, results in (("Without the map", asked.without), ("With the map", asked.with_map)):
+        console.print()
+        console.rule(title, align="left", style="dim")
+        for result in results:
+            quote(console, result.text)
+            say(console, f"Read: {reading_notes(result)}", "dim")
+        if not results:
+            say(console, "Nothing found.")
+
+
+def _suggest(name: str, built: Built, console: "Console") -> None:
+    from overstory.cli.rendering import quoted, say, suggest
+    from overstory.settings import OFFLINE
+
+    dataset = quoted(name)
+    if built.read.writer == OFFLINE:
+        console.print()
+        say(
+            console,
+            "No model wrote this: rules chose sentences of the notes. Set LLM_MODEL (docs/settings.md) and run it again to let one write.",
+            "dim",
+        )
+    suggest(
+        console,
+        f"overstory recall 'your question' --dataset {dataset} --index",
+        f"overstory tree --dataset {dataset}",
+        "overstory demo path/to/your/files",
+    )
+
+
+# --- for programs ----------------------------------------------------------------------------------
+
+
+def _write(built: Built, asked: Asked, question: str) -> None:
+    jsonforms.write(
+        "demo",
+        {
+            "remember": jsonforms.fields(built.read),
+            "improve": jsonforms.fields(built.improved),
+            "question": question,
+            "without": [jsonforms.recalled(result) for result in asked.without],
+            "with": [jsonforms.recalled(result) for result in asked.with_map],
+        },
+    )
+
+
+def _in_part(built: Built) -> bool:
+    index: IndexResult | None = built.improved.index
+    skipped = any(outcome.reason for outcome in built.read.documents)
+    return bool(skipped or built.read.degraded or built.improved.warnings or (index and index.degraded))

@@ -1,0 +1,93 @@
+"""`overstory remember` and `overstory forget`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import overstory
+from overstory.cli import jsonforms
+from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
+from overstory.cli.performing import ExitCode, complain, finish, perform
+from overstory.cli.terminal import output
+
+if TYPE_CHECKING:
+    from overstory.indexing.sources import SourceInput
+
+
+def remember(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders or URLs; - reads a text from standard input.")
+    ],
+    dataset: Dataset = DEFAULT_DATASET,
+    node_set: Annotated[
+        list[str] | None, typer.Option("--node-set", metavar="TAG", help="A tag of these documents; may be repeated.")
+    ] = None,
+    improve: Annotated[
+        bool, typer.Option("--improve/--no-improve", help="Finish and link what was read (no index).")
+    ] = True,
+    wait_seconds: WaitSeconds = 0,
+    json: Json = False,
+) -> None:
+    """Read documents into a dataset.
+
+    The same file with other content is an update, the same content again is no work. What can't be read is
+    reported as skipped, and the rest goes on.
+    """
+    result = perform(
+        "remember",
+        lambda: overstory.remember(
+            [_source(path) for path in paths],
+            dataset,
+            node_set=node_set,
+            self_improvement=improve,
+            wait_seconds=wait_seconds,
+        ),
+        json=json,
+    )
+    if json:
+        jsonforms.write("remember", jsonforms.fields(result))
+    else:
+        from overstory.cli.rendering import remembered
+
+        remembered(result, output())
+    finish(in_part=bool(result.degraded) or any(outcome.reason for outcome in result.documents))
+
+
+def forget(
+    dataset: Annotated[str, typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.")],
+    document: Annotated[
+        list[str] | None,
+        typer.Option("--document", metavar="SOURCE", help="A document's source or id; may be repeated."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove documents, or a whole dataset.
+
+    Without --document the dataset goes, with all that it holds.
+    """
+    if not document and not yes:
+        _ask(dataset)
+    result = perform("forget", lambda: overstory.forget(dataset, document=document), json=json)
+    if json:
+        jsonforms.write("forget", jsonforms.fields(result))
+    else:
+        from overstory.cli.rendering import forgotten
+
+        forgotten(result, output(), whole=not document)
+
+
+def _ask(dataset: str) -> None:
+    if not sys.stdin.isatty():
+        complain(f"This would forget the whole dataset {dataset!r}: name a document with --document, or add --yes.")
+        raise typer.Exit(ExitCode.WRONG_USE)
+    typer.confirm(f"Forget the whole dataset {dataset!r}?", abort=True, err=True)
+
+
+def _source(path: str) -> "SourceInput":
+    """A path of this machine, a URL, or the text on standard input."""
+    if path == "-":
+        return sys.stdin.read()
+    return path if "://" in path else Path(path)

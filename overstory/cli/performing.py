@@ -1,0 +1,72 @@
+"""Run a call of the public door for a person: progress, errors in one line, exit codes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from enum import IntEnum
+from typing import Any, NoReturn, TypeVar
+
+import typer
+
+from overstory.cli import jsonforms
+from overstory.cli.terminal import messages, one_line
+from overstory.cli.watching import bars
+from overstory.errors import ConfigurationError, OverstoryError, UsageError
+
+T = TypeVar("T")
+_debug: ContextVar[bool] = ContextVar("debug", default=False)
+
+
+class ExitCode(IntEnum):
+    DONE = 0
+    FAILED = 1
+    WRONG_USE = 2
+    """The call or a setting must change; the same again will fail again."""
+    DONE_IN_PART = 3
+    """Done, with skipped documents or degraded texts."""
+
+
+def show_tracebacks(debug: bool) -> None:
+    """With `debug`, log what happens and let errors show where they come from."""
+    _debug.set(debug)
+    logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, format="%(levelname)s %(name)s: %(message)s")
+
+
+def perform(command: str, call: Callable[[], Coroutine[Any, Any, T]], *, json: bool, keep_bars: bool = False) -> T:
+    """What the call returns; an error ends the process with a line that says who must do what."""
+    try:
+        with bars(keep=keep_bars):
+            return asyncio.run(call())
+    except OverstoryError as error:
+        fail(command, error, json=json)
+    except KeyboardInterrupt:
+        messages().print("Stopped. What is finished is kept; the same command goes on from there.")
+        raise typer.Exit(130) from None
+    except Exception as error:  # noqa: BLE001 - a fault of ours: reported in one line, whole with --debug
+        fail(command, error, json=json)
+
+
+def fail(command: str, error: Exception, *, json: bool) -> NoReturn:
+    """Say in one line what went wrong and end the process."""
+    if _debug.get():
+        raise error
+    if json:
+        jsonforms.write(command, jsonforms.failure(error))
+    if isinstance(error, OverstoryError):
+        complain(str(error))
+    else:
+        complain(f"{type(error).__name__}: {error} (not foreseen: `overstory --debug {command} …` shows where)")
+    raise typer.Exit(exit_code(error))
+
+
+def complain(message: str) -> None:
+    messages().print(f"overstory: {one_line(message)}", style="red", soft_wrap=True)
+
+
+def exit_code(error: Exception) -> ExitCode:
+    return ExitCode.WRONG_USE if isinstance(error, UsageError | ConfigurationError) else ExitCode.FAILED
+
+
+def finish(*, in_part: bool) -> NoReturn:
+    raise typer.Exit(ExitCode.DONE_IN_PART if in_part else ExitCode.DONE)

@@ -1,0 +1,55 @@
+"""`overstory recall`."""
+
+from typing import Annotated, Literal
+
+import typer
+
+import overstory
+from overstory.cli import jsonforms
+from overstory.cli.options import DEFAULT_DATASET, Json
+from overstory.cli.performing import finish, perform
+from overstory.cli.terminal import output
+
+SearchTypeName = Literal["GRAPH_COMPLETION", "CHUNKS", "SUMMARIES"]
+"""The names of `SearchType`, written out so that `overstory --help` loads nothing."""
+
+
+def recall(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="The dataset; may be repeated.")
+    ] = None,
+    index: Annotated[
+        bool, typer.Option("--index", help="Put the map in front: the root and the nearest areas.")
+    ] = False,
+    search_type: Annotated[
+        SearchTypeName, typer.Option("--type", case_sensitive=False, help="How to look for an answer.")
+    ] = "GRAPH_COMPLETION",
+    top_k: Annotated[int, typer.Option("--top-k", metavar="N", help="How many connections or passages are read.")] = 15,
+    only_context: Annotated[
+        bool, typer.Option("--only-context", help="Show what a model would read; calls none.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Ask a question."""
+    from overstory.cli.rendering import recalled
+    from overstory.results import SearchType
+
+    names = dataset or [DEFAULT_DATASET]
+    results = perform(
+        "recall",
+        lambda: overstory.recall(
+            question,
+            SearchType(search_type),
+            datasets=names,
+            top_k=top_k,
+            only_context=only_context,
+            retriever_specific_config={"include_global_context_index": index},
+        ),
+        json=json,
+    )
+    if json:
+        jsonforms.write("recall", {"results": [jsonforms.recalled(result) for result in results]})
+    else:
+        recalled(results, names, output())
+    finish(in_part=any(result.evidence.notes for result in results))

@@ -1,0 +1,191 @@
+"""Results as text for people: short, in the order in which they matter, with the next command last."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from overstory.cli.terminal import one_line, plain
+from overstory.models import Usage
+from overstory.results import (
+    DocumentOutcome,
+    DocumentStatus,
+    ForgetResult,
+    ImproveResult,
+    IndexResult,
+    IndexStatus,
+    RecallResult,
+    RememberResult,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SKIPPED_SHOWN = 20
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """`1 document`, `2 documents`, `1,200 documents`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def quoted(name: str) -> str:
+    """A name as a shell takes it."""
+    import shlex
+
+    return shlex.quote(one_line(name))
+
+
+def say(console: "Console", text: str, style: str = "") -> None:
+    """A line of our own words: wrapped on a terminal, whole in a file."""
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+
+
+def quote(console: "Console", text: str, indent: int = 0) -> None:
+    """Words of a document, a model or a user: no markup, no control codes."""
+    console.print(
+        Padding(Text(plain(text)), (0, 0, 0, indent)) if console.is_terminal else Text(plain(text)),
+        soft_wrap=not console.is_terminal,
+    )
+
+
+def suggest(console: "Console", *commands: str) -> None:
+    """What to type next."""
+    console.print()
+    for number, command in enumerate(commands):
+        console.print(Text.assemble(("Next: " if number == 0 else "      ", "dim"), (command, "cyan")), soft_wrap=True)
+
+
+# --- remember --------------------------------------------------------------------------------------
+
+
+def remembered(result: RememberResult, console: "Console") -> None:
+    read(result, console)
+    name = quoted(result.dataset)
+    suggest(console, f"overstory improve --dataset {name} --index", f'overstory recall "…" --dataset {name}')
+
+
+def read(result: RememberResult, console: "Console") -> None:
+    """What was read, without the next command."""
+    by_status = Counter(outcome.status for outcome in result.documents)
+    parts = ", ".join(f"{by_status[status]:,} {status.value}" for status in DocumentStatus if by_status[status])
+    say(
+        console,
+        f"{one_line(result.dataset)}: {count(len(result.documents), 'document')}{f' ({parts})' if parts else ''}, {count(result.chunks, 'chunk')} read.",
+    )
+    skipped([outcome for outcome in result.documents if outcome.status is DocumentStatus.SKIPPED], console)
+    if result.degraded:
+        say(
+            console,
+            f"{count(result.degraded, 'chunk')} read by rules, as the model's answers could not be used.",
+            "yellow",
+        )
+    say(
+        console,
+        f"Written by {one_line(result.writer)}, vectors by {one_line(result.embedder)}. {spent(result.model_calls, result.usage)}",
+        "dim",
+    )
+
+
+def skipped(outcomes: Sequence[DocumentOutcome], console: "Console") -> None:
+    for outcome in outcomes[:SKIPPED_SHOWN]:
+        say(console, f"  skipped {one_line(outcome.source)}: {one_line(outcome.reason)}", "yellow")
+    if len(outcomes) > SKIPPED_SHOWN:
+        say(console, f"  … and {len(outcomes) - SKIPPED_SHOWN:,} more (--json names them all)", "yellow")
+
+
+def spent(model_calls: int, usage: Usage) -> str:
+    """Calls, tokens and cost in a sentence."""
+    if not model_calls:
+        return "No model was called."
+    tokens = f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
+    cost = f", {usage.cost_usd:.4f} USD" if usage.cost_usd is not None else ""
+    return f"{count(model_calls, 'model call')}, {tokens}{cost}."
+
+
+# --- improve ---------------------------------------------------------------------------------------
+
+
+def improved(result: ImproveResult, console: "Console") -> None:
+    name = quoted(result.dataset)
+    if result.completed_chunks:
+        say(console, f"{count(result.completed_chunks, 'chunk')} finished that an earlier run had left.")
+    if result.index is None:
+        say(console, f"{one_line(result.dataset)} is complete. {spent(result.model_calls, result.usage)}")
+        suggest(console, f"overstory improve --dataset {name} --index")
+    else:
+        indexed(result.index, console)
+        levels(result.index, console)
+        suggest(console, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
+
+
+def indexed(index: IndexResult, console: "Console") -> None:
+    """One sentence about a build."""
+    head = f"Index {index.status.value}" + (f": {one_line(index.reason)}" if index.reason else "")
+    if index.status in {IndexStatus.PUBLISHED, IndexStatus.UNCHANGED}:
+        head += f", generation {index.generation}: {count(index.buckets, 'area')} and a root"
+    degraded = f", {index.degraded:,} degraded" if index.degraded else ""
+    say(console, f"{head}; {index.written:,} written, {index.reused:,} reused{degraded}.")
+    say(console, spent(index.model_calls, index.usage), "dim")
+
+
+def levels(index: IndexResult, console: "Console") -> None:
+    if not index.levels:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("level", "areas", "written", "reused", "degraded", "tokens", "seconds"):
+        table.add_column(heading, justify="right")
+    for level in index.levels:
+        numbers = (
+            level.level,
+            level.buckets,
+            level.written,
+            level.reused,
+            level.degraded,
+            level.prompt_tokens + level.completion_tokens,
+        )
+        table.add_row(*(f"{number:,}" for number in numbers), f"{level.seconds:.1f}")
+    console.print(table)
+
+
+# --- recall and forget -----------------------------------------------------------------------------
+
+
+def recalled(results: Sequence[RecallResult], datasets: Sequence[str], console: "Console") -> None:
+    if not results:
+        say(console, f"Nothing found in {', '.join(map(one_line, datasets))}.")
+    for result in results:
+        if len(results) > 1:
+            say(console, one_line(result.dataset), "bold")
+        quote(console, result.text)
+
+
+def reading_notes(result: RecallResult) -> str:
+    """What an answer rests on, in a line."""
+    evidence, freshness = result.evidence, result.freshness
+    parts = [f"context of about {evidence.context_tokens:,} tokens"]
+    if evidence.root or evidence.areas:
+        parts.append(f"{evidence.prelude_tokens:,} of them the map (generation {freshness.generation})")
+    if freshness.pending and (evidence.root or evidence.areas):
+        parts.append(f"{count(freshness.pending, 'summary', 'summaries')} not in the map yet")
+    return ", ".join([*parts, *map(one_line, evidence.notes)]) + "."
+
+
+def forgotten(result: ForgetResult, console: "Console", *, whole: bool) -> None:
+    gone = f"{count(result.documents, 'document')}, {count(result.chunks, 'chunk')}, {count(result.entities, 'entity', 'entities')}, {count(result.edges, 'connection')}"
+    say(
+        console,
+        f"Forgotten from {one_line(result.dataset)}: {gone}."
+        if not whole
+        else f"Forgotten: {one_line(result.dataset)} ({gone}).",
+    )
+    if result.stale or result.withheld:
+        say(
+            console,
+            f"Cut in the index: {count(result.stale, 'text')} served as stale, {result.withheld:,} withheld until the next improve.",
+            "yellow",
+        )
+        suggest(console, f"overstory improve --dataset {quoted(result.dataset)} --index")
