@@ -13,7 +13,10 @@ class SearchType(StrEnum):
     """How `recall` looks for an answer."""
 
     GRAPH_COMPLETION = "GRAPH_COMPLETION"
+    HYBRID_COMPLETION = "HYBRID_COMPLETION"
+    RAG_COMPLETION = "RAG_COMPLETION"
     CHUNKS = "CHUNKS"
+    CHUNKS_LEXICAL = "CHUNKS_LEXICAL"
     SUMMARIES = "SUMMARIES"
 
 

@@ -1,0 +1,165 @@
+"""The text of a context, to the letter, and the escaping that keeps documents from forging it.
+
+    Nodes:
+    Node: Anna Hofer
+    __node_content_start__
+    …
+    __node_content_end__
+
+    Connections:
+    Anna Hofer --[works_on]--> Northstar
+
+Names are put on one line and lose every mark of ours; texts keep their lines. What could be read as a mark gets
+one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`. Nothing else is changed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from overstory.models import DocumentChunk, Entity, TextSummary
+from overstory.tokens import estimate_tokens
+
+from .fragment import Fragment
+from .projections import Node
+
+NODES = "Nodes:"
+CONNECTIONS = "Connections:"
+WORLD_SUMMARY = "World summary:"
+RELEVANT_AREAS = "Relevant areas:"
+CONTENT_START = "__node_content_start__"
+CONTENT_END = "__node_content_end__"
+
+MAX_NAME_CHARACTERS = 300
+_TITLE_WORDS = 7
+_FREQUENT_WORDS = 3
+_FREQUENT_WORD_LETTERS = 4
+_LONGEST_WORD = 30
+
+_FENCE = re.compile(r"(__node_content)(_(?:start|end)__)", re.IGNORECASE)
+_ARROW = re.compile(r"--(?=\[)|\](?=-->)")
+_HEADING = r"(world\s+summary|relevant\s+areas|nodes?|connections)(\s*):"
+_HEADING_ANYWHERE = re.compile(rf"(?<![^\W_]){_HEADING}", re.IGNORECASE)
+_HEADING_LINE = re.compile(rf"^((?:[^\w\n]|_)*){_HEADING}", re.IGNORECASE | re.MULTILINE)
+_MARKDOWN_LINE = re.compile(r"^([^\S\n]*)(#{1,6}(?:[^\S\n]|$)|---+[^\S\n]*$|===+[^\S\n]*$)", re.MULTILINE)
+_WORD = re.compile(rf"[^\W\d_]{{{_FREQUENT_WORD_LETTERS},}}")
+
+
+def clean_name(name: str) -> str:
+    """A name on one line, without any mark of ours."""
+    line = " ".join(name.split())
+    if len(line) > MAX_NAME_CHARACTERS:
+        line = line[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"
+    line = _FENCE.sub(r"\1\\\2", line)
+    line = _ARROW.sub(lambda mark: {"--": "--\\", "]": "]\\"}[mark[0]], line)
+    return _HEADING_ANYWHERE.sub(r"\1\2\\:", line)
+
+
+def clean_text(text: str) -> str:
+    """A text with its lines, none of which is a heading or a fence of ours."""
+    lines = "\n".join(text.splitlines()).strip()
+    lines = _FENCE.sub(r"\1\\\2", lines)
+    return _HEADING_LINE.sub(r"\1\2\3\\:", lines)
+
+
+def clean_markdown(text: str) -> str:
+    """A text as `clean_text` gives it, none of whose lines is a Markdown heading or rule either."""
+    return _MARKDOWN_LINE.sub(r"\1\\\2", clean_text(text))
+
+
+def title_of(node: Node) -> str:
+    """What a node is called: an entity by its name, a text by its first words, its commonest ones and its date."""
+    if isinstance(node, Entity):
+        return clean_name(node.name)
+    return clean_name(_text_title(node))
+
+
+def _text_title(node: DocumentChunk | TextSummary) -> str:
+    words = node.text.split()
+    start = " ".join(words[:_TITLE_WORDS]) + ("…" if len(words) > _TITLE_WORDS else "")
+    # most_common keeps the order of first appearance among equals, so a title is the same every time
+    frequent = Counter(word.lower() for word in _WORD.findall(node.text)).most_common(_FREQUENT_WORDS)
+    common = f" [{', '.join(word for word, _ in frequent)}]" if frequent else ""
+    date = f" ({node.occurred_at})" if node.occurred_at else ""
+    return f"{start}{common}{date}"
+
+
+def content_of(node: Node) -> str:
+    if isinstance(node, Entity):
+        return clean_text(node.description) or clean_name(node.type) or clean_name(node.name)
+    return clean_text(node.text)
+
+
+# --- the graph context -----------------------------------------------------------------------------
+
+
+def render_fragment(fragment: Fragment, max_content_tokens: int | None = None) -> str:
+    """The nodes and connections of a fragment; empty for an empty one."""
+    titles = {node.id: title_of(node) for node in fragment.nodes}
+    nodes = [_render_node(titles[node.id], _shortened(content_of(node), max_content_tokens)) for node in fragment.nodes]
+    sections = [_section(NODES, "\n".join(nodes)), _section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
+    return "\n\n".join(section for section in sections if section)
+
+
+def _section(heading: str, body: str) -> str:
+    return f"{heading}\n{body}" if body else ""
+
+
+def _render_node(title: str, content: str) -> str:
+    return f"Node: {title}\n{CONTENT_START}\n{content}\n{CONTENT_END}"
+
+
+def _connections(fragment: Fragment, titles: Mapping[UUID, str]) -> Iterable[str]:
+    for connection in fragment.connections:
+        name = clean_name(connection.relationship_name)
+        yield f"{titles[connection.source.id]} --[{name}]--> {titles[connection.target.id]}"
+
+
+def fit_fragment(fragment: Fragment, budget_tokens: int | None) -> tuple[Fragment, str]:
+    """As many of the best connections as a budget has room for, and their text.
+
+    Where not even the best one has room, its texts are shortened; where that is not enough, nothing is left.
+    """
+    if budget_tokens is None:
+        return fragment, render_fragment(fragment)
+    low, high = 0, fragment.size
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = estimate_tokens(render_fragment(fragment.first(middle))) <= budget_tokens
+        low, high = (middle, high) if fits else (low, middle - 1)
+    kept = fragment.first(low)
+    return (kept, render_fragment(kept)) if low or not fragment.size else _shorten(fragment.first(1), budget_tokens)
+
+
+def _shorten(fragment: Fragment, budget_tokens: int) -> tuple[Fragment, str]:
+    size = budget_tokens
+    while size:
+        text = render_fragment(fragment, size)
+        if estimate_tokens(text) <= budget_tokens:
+            return fragment, text
+        size //= 2
+    return fragment.first(0), ""
+
+
+def _shortened(text: str, max_tokens: int | None) -> str:
+    return text if max_tokens is None else shorten(text, max_tokens)
+
+
+def shorten(text: str, max_tokens: int) -> str:
+    """The beginning of a text, cut after a word and marked, at most so many tokens long; empty for none."""
+    if estimate_tokens(text) <= max_tokens:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = estimate_tokens(text[:middle] + " …") <= max_tokens
+        low, high = (middle, high) if fits else (low, middle - 1)
+    start = text[:low]
+    whole_words = start.rsplit(maxsplit=1)[0] if " " in start[-_LONGEST_WORD:] else start
+    return f"{whole_words.rstrip()} …" if whole_words.strip() else ""
+
+
+def join(*parts: str) -> str:
+    """Parts of a context, separated by a blank line; empty ones are left out."""
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,105 @@
+"""Where a context comes from: connections, passages and areas with their documents."""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from overstory.models import Document, DocumentChunk, Entity, Generation, PendingChange, TextSummary
+from overstory.results import AreaEvidence, Freshness, Passage, Triplet
+from overstory.stores.contract import Tenant
+
+from .context import title_of
+from .fragment import PENALTY_DISTANCE, Fragment
+from .prelude import Area, Prelude
+
+
+def triplets_of(fragment: Fragment) -> tuple[Triplet, ...]:
+    return tuple(
+        Triplet(
+            source=title_of(connection.source),
+            relationship_name=connection.relationship_name,
+            target=title_of(connection.target),
+            source_id=connection.source.id,
+            target_id=connection.target.id,
+            score=connection.score,
+        )
+        for connection in fragment.connections
+    )
+
+
+def texts_of(fragment: Fragment) -> list[tuple[DocumentChunk | TextSummary, float]]:
+    """The chunks and summaries of a fragment with their distances."""
+    return [
+        (node, fragment.distances.get(node.id, PENALTY_DISTANCE))
+        for node in fragment.nodes
+        if not isinstance(node, Entity)
+    ]
+
+
+async def passages_of(
+    tenant: Tenant, texts: Iterable[tuple[DocumentChunk | TextSummary, float]]
+) -> tuple[Passage, ...]:
+    """Chunks or summaries, with their scores, as passages that name their documents."""
+    scored = list(texts)
+    sources = await sources_of(tenant, (row.document_id for row, _ in scored))
+    return tuple(
+        Passage(
+            id=row.id,
+            document_id=row.document_id,
+            source=sources.get(row.document_id, ""),
+            text=row.text,
+            score=score,
+            occurred_at=row.occurred_at,
+        )
+        for row, score in scored
+    )
+
+
+async def sources_of(tenant: Tenant, document_ids: Iterable[UUID]) -> dict[UUID, str]:
+    keys = sorted(set(document_ids))
+    documents = await tenant.get(Document, keys) if keys else []
+    return {document.id: document.source for document in documents}
+
+
+async def areas_of(tenant: Tenant, prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence, ...]]:
+    """The root and the areas of a prelude, each with the documents that its facts rest on."""
+    given = [*([prelude.root] if prelude.root else []), *prelude.areas]
+    keys = sorted({summary for area in given for summary in _leaves(area)})
+    summaries = await tenant.get(TextSummary, keys) if keys else []
+    sources = await sources_of(tenant, (summary.document_id for summary in summaries))
+    by_summary = {summary.id: sources.get(summary.document_id, "") for summary in summaries}
+    root = _area(prelude.root, by_summary) if prelude.root else None
+    return root, tuple(_area(area, by_summary) for area in prelude.areas)
+
+
+def _leaves(area: Area) -> set[UUID]:
+    """The summaries under those facts that are in the text as it is given."""
+    return {leaf for fact in area.row.content.facts if fact.text in area.text for leaf in fact.summary_ids}
+
+
+def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:
+    row = area.row
+    return AreaEvidence(
+        id=row.id,
+        level=row.level,
+        is_root=row.is_root,
+        text=area.text,
+        distance=area.distance,
+        stale=row.stale,
+        degraded=row.degraded,
+        sources=tuple(sorted({sources[leaf] for leaf in _leaves(area) if sources.get(leaf)})),
+    )
+
+
+async def freshness_of(tenant: Tenant, generation: Generation | None) -> Freshness:
+    """How current the index is: what a generation covers and what has changed since."""
+    pending = await tenant.count(PendingChange)
+    if generation is None:
+        return Freshness(pending=pending)
+    return Freshness(
+        generation=generation.number,
+        built_at=generation.built_at,
+        model=generation.model,
+        summaries=generation.summaries,
+        pending=pending,
+        degraded=generation.degraded,
+    )

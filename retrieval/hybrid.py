@@ -1,0 +1,199 @@
+"""HYBRID_COMPLETION: passages by meaning and by words, entities with what is said of them, and further facts.
+
+## Global context
+<prelude>
+
+## Relevant passages
+source: minutes.md, 2026-05-03
+<chunk>
+
+---
+
+<chunk>
+
+## Relevant entities
+### Anna Hofer (person)
+<description>
+- <fact>
+
+## Related facts
+- <fact>
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from overstory.models import DocumentChunk, Entity, Hit
+from overstory.results import Evidence, Passage
+from overstory.tokens import estimate_tokens
+
+from .context import clean_markdown, clean_name, join, shorten
+from .evidence import areas_of, triplets_of
+from .fragment import Connection, Fragment, cut
+from .graph import find_material
+from .passages import by_words, fused, read_passages
+from .prelude import Prelude, fit_beside, read_prelude
+from .projections import Material
+from .scene import Findings, Scene
+from .waves import wave
+
+GLOBAL_CONTEXT = "## Global context"
+PASSAGES = "## Relevant passages"
+ENTITIES = "## Relevant entities"
+FACTS = "## Related facts"
+
+MAX_LANE: Final = 10
+"""Passages, entities and facts at most, whatever `top_k` says."""
+MAX_BULLETS: Final = 10
+MIN_FACT_WORDS: Final = 3
+_CANDIDATES_A_RESULT: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lanes:
+    """What was found, best first in each lane."""
+
+    passages: tuple[Passage, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    bullets: tuple[tuple[str, ...], ...] = ()
+    """For each entity, what is said of it."""
+    facts: tuple[str, ...] = ()
+    fragment: Fragment
+
+    def first(self, count: int) -> "Lanes":
+        return replace(
+            self,
+            passages=self.passages[:count],
+            entities=self.entities[:count],
+            bullets=self.bullets[:count],
+            facts=self.facts[:count],
+            fragment=self.fragment.first(count),
+        )
+
+    @property
+    def size(self) -> int:
+        return max(len(self.passages), len(self.entities), len(self.facts))
+
+
+async def hybrid_completion(scene: Scene) -> Findings:
+    async with wave() as group:
+        local = group.create_task(_find_lanes(scene))
+        before = group.create_task(read_prelude(scene))
+    prelude, budget = before.result(), scene.question.context_token_budget
+    heading = estimate_tokens(f"{GLOBAL_CONTEXT}\n") if prelude.text else 0
+    room = None if budget is None else max(budget - heading, 0)
+    (lanes, text), prelude = fit_beside(prelude, partial(_fit, local.result()), room)
+    context = join(_section(GLOBAL_CONTEXT, prelude.text), text)
+    return Findings(context=context, evidence=await _evidence(scene, lanes, prelude, context))
+
+
+async def _find_lanes(scene: Scene) -> Lanes:
+    lane = min(scene.question.top_k, MAX_LANE)
+    async with wave() as group:
+        projected = group.create_task(find_material(scene))
+        worded = group.create_task(by_words(scene, DocumentChunk, lane * _CANDIDATES_A_RESULT))
+    material = projected.result()
+    fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
+    entities = _nearest_entities(material, lane)
+    bullets = tuple(_bullets(entity, fragment.connections) for entity in entities)
+    said = {bullet for lines in bullets for bullet in lines}
+    return Lanes(
+        passages=await _fused_passages(scene, material, worded.result(), lane),
+        entities=entities,
+        bullets=bullets,
+        facts=tuple(_facts(fragment.connections, said))[:lane],
+        fragment=fragment.first(lane),
+    )
+
+
+async def _fused_passages(scene: Scene, material: Material, worded: Sequence[Hit], lane: int) -> tuple[Passage, ...]:
+    compared = [chunk.id for chunk in material.chunks if chunk.id in material.distances]
+    by_meaning = sorted(compared, key=lambda key: (material.distances[key], key))[: lane * _CANDIDATES_A_RESULT]
+    best = fused(by_meaning, [hit.key for hit in worded], limit=lane)
+    return await read_passages(scene, DocumentChunk, [Hit(key, score) for key, score in best.items()])
+
+
+def _nearest_entities(material: Material, lane: int) -> tuple[Entity, ...]:
+    compared = [entity for entity in material.entities if entity.id in material.distances]
+    return tuple(sorted(compared, key=lambda entity: (material.distances[entity.id], entity.id))[:lane])
+
+
+def _bullets(entity: Entity, connections: Sequence[Connection]) -> tuple[str, ...]:
+    own = (_sentence(c) for c in connections if entity.id in (c.source.id, c.target.id))
+    return tuple(dict.fromkeys(own))[:MAX_BULLETS]
+
+
+def _facts(connections: Sequence[Connection], said: set[str]) -> list[str]:
+    sentences = dict.fromkeys(map(_sentence, connections))
+    return [sentence for sentence in sentences if sentence not in said and len(sentence.split()) >= MIN_FACT_WORDS]
+
+
+def _sentence(connection: Connection) -> str:
+    if connection.text.strip():
+        return clean_name(connection.text)
+    ends = [end.name if isinstance(end, Entity) else "" for end in (connection.source, connection.target)]
+    return clean_name(f"{ends[0]} {connection.relationship_name.replace('_', ' ')} {ends[1]}")
+
+
+# --- giving ----------------------------------------------------------------------------------------
+
+
+def _fit(lanes: Lanes, budget_tokens: int | None) -> tuple[Lanes, str]:
+    """As much of every lane as a budget has room for, and its text."""
+    if budget_tokens is None:
+        return lanes, render(lanes)
+    for count in range(lanes.size, 0, -1):
+        kept = lanes.first(count)
+        if estimate_tokens(text := render(kept)) <= budget_tokens:
+            return kept, text
+    return _fit_first_passage(lanes, budget_tokens)
+
+
+def _fit_first_passage(lanes: Lanes, budget_tokens: int) -> tuple[Lanes, str]:
+    alone = replace(lanes.first(1), entities=(), bullets=(), facts=(), fragment=lanes.fragment.first(0))
+    size = budget_tokens
+    while size and alone.passages:
+        passage = lanes.passages[0]
+        kept = replace(alone, passages=(replace(passage, text=shorten(passage.text, size)),))
+        if kept.passages[0].text and estimate_tokens(text := render(kept)) <= budget_tokens:
+            return kept, text
+        size //= 2
+    return lanes.first(0), ""
+
+
+def render(lanes: Lanes) -> str:
+    passages = "\n\n---\n\n".join(map(_render_passage, lanes.passages))
+    entities = "\n\n".join(map(_render_entity, lanes.entities, lanes.bullets))
+    facts = "\n".join(f"- {fact}" for fact in lanes.facts)
+    return join(_section(PASSAGES, passages), _section(ENTITIES, entities), _section(FACTS, facts))
+
+
+def _section(heading: str, body: str) -> str:
+    return f"{heading}\n{body}" if body else ""
+
+
+def _render_passage(passage: Passage) -> str:
+    origin = ", ".join(part for part in (clean_name(passage.source), passage.occurred_at) if part)
+    text = clean_markdown(passage.text)
+    return f"source: {origin}\n{text}" if origin else text
+
+
+def _render_entity(entity: Entity, bullets: Sequence[str]) -> str:
+    kind = f" ({clean_name(entity.type)})" if entity.type else ""
+    lines = [f"### {clean_name(entity.name)}{kind}", clean_markdown(entity.description)]
+    return "\n".join([*(line for line in lines if line), *(f"- {bullet}" for bullet in bullets)])
+
+
+async def _evidence(scene: Scene, lanes: Lanes, prelude: Prelude, context: str) -> Evidence:
+    root, areas = await areas_of(scene.tenant, prelude)
+    return Evidence(
+        triplets=triplets_of(lanes.fragment),
+        passages=lanes.passages,
+        root=root,
+        areas=areas,
+        prelude_tokens=estimate_tokens(prelude.text),
+        context_tokens=estimate_tokens(context),
+        notes=prelude.notes,
+    )

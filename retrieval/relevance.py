@@ -1,0 +1,41 @@
+"""Whether a dataset has anything to do with a question.
+
+A vector search always has a nearest row. So a question finds nothing when its nearest row is far away and no text
+has one of its words; questions without a word of their own, or about a dataset as a whole, are let through.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from overstory.models import DocumentChunk, Entity, TextSummary
+from overstory.words import query_words
+
+from .scene import Scene
+from .waves import wave
+
+FAR_DISTANCE: Final = 0.7
+"""Questions that have an answer were nearer than this to some passage in every set that was tried (MiniLM); made-up
+words seldom were."""
+OVERVIEW_WORDS: Final = frozenset(
+    """
+    data dataset document documents everything main overview subject subjects summaries summarise summarize summary
+    theme themes topic topics
+    """.split()
+)
+"""Words that ask about a dataset as a whole and need not stand in it."""
+
+
+async def has_to_do_with(scene: Scene, distances: Iterable[float]) -> bool:
+    """Whether what was found, at these distances, has to do with the question."""
+    nearest = min(distances, default=None)
+    if nearest is None:
+        return False
+    words = query_words(scene.question.query_text)
+    if nearest < FAR_DISTANCE or not words or not OVERVIEW_WORDS.isdisjoint(words):
+        return True
+    async with wave() as group:
+        searches = [
+            group.create_task(scene.tenant.search_text(kind, scene.question.query_text, 1))
+            for kind in (DocumentChunk, TextSummary, Entity)
+        ]
+    return any(search.result() for search in searches)
