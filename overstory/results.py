@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from overstory.models import Usage
+from overstory.models import Fact, Usage
 
 
 class SearchType(StrEnum):
@@ -127,6 +127,59 @@ class ForgetResult:
     """Served index texts that were cut and wait for the next improve."""
     withheld: int = 0
     """Index texts not served until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetStatus:
+    """One dataset at a glance."""
+
+    name: str
+    id: UUID
+    documents: int
+    incomplete: int
+    """Documents that the next improve finishes."""
+    chunks: int
+    entities: int
+    edges: int
+    embedding_model: str
+    embedding_dimensions: int
+    generation: int
+    """Served now, 0 for none."""
+    generations: tuple[int, ...]
+    """Kept for rollback, the served one included."""
+    level_sizes: tuple[int, ...]
+    bucketing_strategy: str
+    max_bucket_size: int
+    built_at: datetime | None
+    model: str
+    summaries: int
+    """Covered by the served generation."""
+    pending: int
+    """Summaries that are new, changed or gone since."""
+    degraded: int
+    stale: int
+    """Served texts cut by a forgetting, or withheld, until the next improve."""
+    unpublished: int
+    """Builds that stopped; the next one of their kind goes on from them."""
+    writer: str
+    """Who holds the dataset now, empty when nobody does."""
+    store: dict[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """A bucket or the root, as `datasets.tree` lists them: from the root down."""
+
+    id: UUID
+    level: int
+    is_root: bool
+    text: str
+    child_ids: tuple[UUID, ...]
+    degraded: str
+    stale: bool
+    withheld: bool
+    model: str
+    facts: tuple[Fact, ...] = ()
 
 
 # --- recall ----------------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""improve: finish what is incomplete, then build or refresh the index."""
+
+import logging
+from uuid import UUID
+
+from overstory.errors import OverstoryError
+from overstory.indexing.budgets import Budget
+from overstory.indexing.leasing import HeldLease, writing
+from overstory.indexing.plans import IMPROVE
+from overstory.indexing.reports import result_of
+from overstory.layout import tasks
+from overstory.results import ImproveResult, IndexResult, IndexStatus
+from overstory.runtime import OpenDataset, open_dataset
+
+from .index import grow
+from .remember import Reading, read_chunks
+
+logger = logging.getLogger(__name__)
+
+
+async def improve(
+    dataset_id: UUID, *, build_global_context_index: bool = False, wait_seconds: float = 0, budget: Budget | None = None
+) -> ImproveResult:
+    """Enrich a dataset and, when asked, bring its index up to date.
+
+    A failure of the index is a warning in the result: what is served goes on being served.
+    """
+    opened = await open_dataset(dataset_id)
+    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    async with writing(store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        reading = await enrich(dataset_id, held)
+        index = await _index_or_reason(opened, held, budget or Budget()) if build_global_context_index else None
+    calls = index.model_calls if index else 0
+    return ImproveResult(
+        dataset=opened.dataset.name,
+        index=index,
+        completed_chunks=reading.chunks,
+        warnings=(index.reason,) if index and index.reason else (),
+        model_calls=reading.usage.calls + calls,
+        usage=reading.usage,
+    )
+
+
+async def enrich(dataset_id: UUID, held: HeldLease) -> Reading:
+    """Finish documents that a stop, or a model that failed, left incomplete."""
+    unfinished = await tasks.enrich.find_unfinished(dataset_id, held.lease)
+    if not unfinished.document_ids:
+        return Reading()
+    return await read_chunks(dataset_id, unfinished.document_ids, unfinished.chunk_ids)
+
+
+async def _index_or_reason(opened: OpenDataset, held: HeldLease, budget: Budget) -> IndexResult:
+    try:
+        return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE, budget=budget)
+    except OverstoryError as error:
+        logger.warning("The index of %s was not built: %s", opened.dataset.id, error)
+        manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+        return result_of(IndexStatus.FAILED, manifest, reason=str(error))

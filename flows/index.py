@@ -1,0 +1,103 @@
+"""global_context_index_pipeline and rebuild: plan → per level, in batches: summarise → root → verify → publish → sweep."""
+
+import time
+from collections.abc import Sequence
+from uuid import UUID
+
+from overstory.errors import BudgetExceededError
+from overstory.indexing.bucketing import TreeOptions
+from overstory.indexing.budgets import Budget, budgeted
+from overstory.indexing.leasing import HeldLease, writing
+from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
+from overstory.indexing.reports import generation_of, result_of
+from overstory.indexing.summarizing import BatchReport, stage_of
+from overstory.layout import tasks
+from overstory.progress import watcher
+from overstory.results import IndexResult, IndexStatus
+from overstory.runtime import open_dataset
+
+from . import batches
+
+
+async def global_context_index_pipeline(
+    dataset_id: UUID,
+    *,
+    options: TreeOptions,
+    rebuild: bool = False,
+    reuse_unchanged: bool = False,
+    wait_seconds: float = 0,
+    budget: Budget | None = None,
+) -> IndexResult:
+    """Bring the index of a dataset up to date, or write it from scratch."""
+    opened = await open_dataset(dataset_id)
+    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    purpose = REBUILD if rebuild else IMPROVE
+    async with writing(store, opened.dataset, purpose, ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        return await grow(
+            dataset_id, held, options=options, purpose=purpose, reuse=reuse_unchanged or not rebuild, budget=budget
+        )
+
+
+async def grow(
+    dataset_id: UUID,
+    held: HeldLease,
+    *,
+    options: TreeOptions | None,
+    purpose: str,
+    reuse: bool = True,
+    budget: Budget | None = None,
+) -> IndexResult:
+    """Build and publish the next generation under a lease that is held.
+
+    Args:
+        options: None for those that the index was built with, or the defaults for a first one.
+    """
+    begun = time.monotonic()
+    store = (await open_dataset(dataset_id)).runtime.store
+    plan = await tasks.plan.plan_index(dataset_id, held.lease, options, purpose, reuse)
+    if plan.nothing_to_do:
+        status = IndexStatus.UNCHANGED if plan.root_id else IndexStatus.EMPTY
+        return result_of(status, await store.read_manifest(dataset_id))
+    reports, stopped = await _write(plan, budget or Budget())
+    if stopped:
+        manifest = await store.read_manifest(dataset_id)
+        return result_of(IndexStatus.STOPPED, manifest, reports=reports, reason=str(stopped))
+    await _publish(plan, held, reports)
+    status = IndexStatus.PUBLISHED if plan.root_id else IndexStatus.EMPTY
+    manifest = await store.read_manifest(dataset_id)
+    return result_of(status, manifest, reports=reports, seconds=time.monotonic() - begun)
+
+
+async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], BudgetExceededError | None]:
+    """Write all texts of a plan, children before parents; what was written, and the cap that stopped it."""
+    settings = (await open_dataset(plan.job.dataset_id)).runtime.settings
+    size = batches.batch_size(settings, plan.to_write)
+    todo = batches_of(plan, size)
+    written = 0
+
+    async def summarize(batch: Batch) -> BatchReport:
+        nonlocal written
+        report = await tasks.summarize.summarize_batch(plan.job.dataset_id, plan.job, batch, lenient=written > 0)
+        written += report.written - len(report.degraded)
+        return report
+
+    for level in plan.levels:
+        watcher().begin(stage_of(level[0].level, level[0].is_root), len(level))
+    budget.planned = plan.to_write
+    with budgeted(plan.job.dataset_id, plan.job.generation, budget):
+        reports, failures = await batches.run(
+            todo, summarize, waits_for=lambda b: b.waits_for, at_once=batches.batches_at_once(settings, size)
+        )
+    for failure in failures:
+        if not isinstance(failure, BudgetExceededError):
+            raise failure
+    return reports, next((f for f in failures if isinstance(f, BudgetExceededError)), None)
+
+
+async def _publish(plan: BuildPlan, held: HeldLease, reports: Sequence[BatchReport]) -> None:
+    dataset_id = plan.job.dataset_id
+    opened = await open_dataset(dataset_id)
+    degraded = await tasks.publish.verify_index(dataset_id, plan, held.lease)
+    generation = generation_of(plan, opened.dataset, opened.runtime.writer, reports, degraded)
+    await tasks.publish.publish_index(dataset_id, generation, held.lease)
+    await tasks.publish.sweep_index(dataset_id, plan.pending)

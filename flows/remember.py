@@ -1,0 +1,84 @@
+"""remember: read → chunk → extract graph and summarise → embed and store."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from overstory.indexing.extracting import STAGE, ExtractReport
+from overstory.indexing.leasing import writing
+from overstory.indexing.sources import SourceInput
+from overstory.layout import tasks
+from overstory.models import Usage
+from overstory.progress import watcher
+from overstory.results import RememberResult
+from overstory.runtime import open_dataset
+
+from . import batches
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """What reading chunks took in all."""
+
+    chunks: int = 0
+    degraded: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+async def remember(
+    dataset_id: UUID, data: SourceInput, *, node_set: tuple[str, ...] = (), wait_seconds: float = 0
+) -> RememberResult:
+    """Take sources into a dataset."""
+    begun = time.monotonic()
+    opened = await open_dataset(dataset_id)
+    runtime = opened.runtime
+    lease = runtime.settings.store.lease_seconds
+    async with writing(runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds):
+        report = await tasks.read.read_sources(dataset_id, data, node_set)
+        reading = await read_chunks(dataset_id, report.document_ids, report.chunk_ids)
+    return RememberResult(
+        dataset=opened.dataset.name,
+        dataset_id=dataset_id,
+        documents=tuple(report.outcomes),
+        chunks=reading.chunks,
+        model_calls=reading.usage.calls,
+        degraded=reading.degraded,
+        usage=reading.usage,
+        writer=runtime.writer.model,
+        embedder=runtime.embedder.model,
+        seconds=time.monotonic() - begun,
+    )
+
+
+async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids: Sequence[UUID]) -> Reading:
+    """Read the chunks of documents, batch by batch, then finish the documents.
+
+    Raises:
+        ModelError, StoreError: the first failure, after what was under way has been stored.
+    """
+    runtime = (await open_dataset(dataset_id)).runtime
+    size = batches.batch_size(runtime.settings, len(chunk_ids))
+    firsts = range(0, len(chunk_ids), size)
+
+    async def extract(first: int) -> ExtractReport:
+        part = chunk_ids[first : first + size]
+        return await tasks.extract.extract_chunks(dataset_id, part, first=first, of=len(chunk_ids))
+
+    watcher().begin(STAGE, len(chunk_ids))
+    reports, failures = await batches.run(firsts, extract, at_once=batches.batches_at_once(runtime.settings, size))
+    watcher().end(STAGE)
+    if failures:
+        raise failures[0]
+    if document_ids:
+        await tasks.enrich.finish_documents(dataset_id, document_ids)
+    return _sum_up(reports)
+
+
+def _sum_up(reports: Sequence[ExtractReport]) -> Reading:
+    reading = Reading()
+    for report in reports:
+        reading.chunks += report.chunks
+        reading.degraded += report.degraded
+        reading.usage += report.usage
+    return reading

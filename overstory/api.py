@@ -1,0 +1,300 @@
+"""The public calls. All are coroutines; each reads the settings from the environment."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from overstory import access
+from overstory.errors import DocumentNotFoundError, InvalidOptionError, NoDataError
+from overstory.indexing import sources
+from overstory.indexing.bucketing import TreeOptions
+from overstory.indexing.budgets import Budget
+from overstory.indexing.sources import SourceInput
+from overstory.layout import flows, retrieval
+from overstory.models import Document, Permission
+from overstory.results import (
+    ForgetResult,
+    ImproveResult,
+    IndexResult,
+    IndexStatus,
+    RecallResult,
+    RememberResult,
+    SearchType,
+)
+from overstory.runtime import OpenDataset, current_runtime
+
+logger = logging.getLogger(__name__)
+User = str | UUID | None
+"""A user's name or id; None is the default user."""
+
+_NO_BACKGROUND = "the index was skipped: nothing here can run enrichment and index in order in the background"
+
+
+async def remember(
+    data: SourceInput,
+    dataset_name: str = "main_dataset",
+    *,
+    node_set: str | Sequence[str] | None = None,
+    self_improvement: bool = True,
+    run_in_background: bool = False,
+    user: User = None,
+    wait_seconds: float = 0,
+) -> RememberResult:
+    """Take texts, files, folders or URLs into a dataset; it is made when there is none of the name.
+
+    The same source with another content is an update, the same content again is no work. What can't be read is
+    reported as skipped, and the rest goes on.
+
+    Args:
+        data: a text, a path, a URL, a `SourceDocument`, or a list of these.
+        node_set: tags for the documents; recall can be limited to them.
+        self_improvement: also bring the index up to date, where the dataset has one.
+        run_in_background: see `improve`.
+        wait_seconds: how long to wait for another writer of the dataset.
+
+    Raises:
+        DatasetBusyError: another writer holds the dataset.
+        EmbeddingMismatchError: the dataset was stored with another embedding model.
+        ModelError: the model does not answer; what was read until then is stored, and the next call goes on.
+    """
+    runtime = await current_runtime()
+    opened = await access.find_or_create_dataset(runtime, dataset_name, user)
+    tags = sources.tags(node_set or ())
+    result: RememberResult = await flows.remember.remember(
+        opened.dataset.id, data, node_set=tags, wait_seconds=wait_seconds
+    )
+    if self_improvement and (await runtime.store.read_manifest(opened.dataset.id)).serving:
+        await flows.improve.improve(
+            opened.dataset.id, build_global_context_index=not run_in_background, wait_seconds=wait_seconds
+        )
+    return result
+
+
+async def improve(
+    dataset: str | UUID = "main_dataset",
+    *,
+    build_global_context_index: bool = False,
+    run_in_background: bool = False,
+    user: User = None,
+    wait_seconds: float = 0,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> ImproveResult:
+    """Finish what is incomplete in a dataset, and build or refresh its index.
+
+    Args:
+        build_global_context_index: also bring the tree of summaries up to date; a first one has graph buckets of 4.
+        run_in_background: needs a Prefect server; without one the index is skipped with a warning.
+        max_calls: stop at so many texts asked of the model; the next run goes on from there.
+        max_cost_usd: stop before the calls cost more.
+
+    Returns:
+        `.index` is None when it was not asked for. When its build failed, the reason is in `.warnings`, and the
+        last published index goes on being served.
+
+    Raises:
+        DatasetNotFoundError, PermissionDeniedError, DatasetBusyError, EmbeddingMismatchError
+    """
+    runtime = await current_runtime()
+    opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
+    skipped = build_global_context_index and run_in_background
+    result: ImproveResult = await flows.improve.improve(
+        opened.dataset.id,
+        build_global_context_index=build_global_context_index and not skipped,
+        wait_seconds=wait_seconds,
+        budget=_budget(max_calls, max_cost_usd),
+    )
+    return _with_skipped_index(result) if skipped else result
+
+
+async def global_context_index_pipeline(
+    user: User = None,
+    dataset: str | UUID = "main_dataset",
+    *,
+    rebuild: bool = False,
+    reuse_unchanged: bool = False,
+    bucketing_strategy: str = "vector",
+    max_bucket_size: int = 20,
+    placement_distance_threshold: float = 0.5,
+    min_overlap: float = 0.05,
+    run_in_background: bool = False,
+    wait_seconds: float = 0,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> IndexResult:
+    """Build, refresh or rebuild the index of a dataset with chosen options.
+
+    Args:
+        rebuild: write every bucket and the root from scratch, while the old index is served.
+        reuse_unchanged: with `rebuild`: keep texts whose inputs, prompt and model are the same.
+        bucketing_strategy: `vector` or `graph`.
+        max_bucket_size: children of a bucket, at least 2.
+        placement_distance_threshold: cosine distance up to which a summary joins a bucket.
+        min_overlap: share of weighted entities, 0 to 1, from which a summary joins a bucket.
+
+    Raises:
+        InvalidOptionError: an option is outside what is allowed; checked before anything is read.
+        IndexMismatchError: the index was built with another strategy or size; `rebuild=True` is the way out.
+        ModelError: the model does not answer; the last published index goes on being served.
+    """
+    options = TreeOptions(bucketing_strategy, max_bucket_size, placement_distance_threshold, min_overlap)  # type: ignore[arg-type]  # checked next
+    options.check()
+    budget = _budget(max_calls, max_cost_usd)
+    runtime = await current_runtime()
+    opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
+    if run_in_background:
+        return _skipped_index()
+    result: IndexResult = await flows.index.global_context_index_pipeline(
+        opened.dataset.id,
+        options=options,
+        rebuild=rebuild,
+        reuse_unchanged=reuse_unchanged,
+        wait_seconds=wait_seconds,
+        budget=budget,
+    )
+    return result
+
+
+async def recall(
+    query_text: str,
+    query_type: SearchType | str | None = None,
+    *,
+    datasets: str | UUID | Sequence[str | UUID] | None = None,
+    top_k: int = 15,
+    only_context: bool = False,
+    wide_search_top_k: int | None = 100,
+    node_name: str | Sequence[str] | None = None,
+    node_name_filter: str = "OR",
+    neighborhood_depth: int | None = None,
+    context_token_budget: int | None = None,
+    system_prompt: str | None = None,
+    retriever_specific_config: Mapping[str, object] | None = None,
+    generation: int | None = None,
+    user: User = None,
+) -> list[RecallResult]:
+    """Ask a question of one or several datasets.
+
+    Args:
+        datasets: names or ids; None for all that the user may read.
+        top_k: connections, or passages, that the answer is built on.
+        only_context: call no model, and return the whole prompt that would have been sent.
+        wide_search_top_k: how many of each kind the first search looks at; None for all.
+        node_name: only documents with one of these tags (all of them with `node_name_filter="AND"`).
+        neighborhood_depth: also look so many steps around what was found.
+        context_token_budget: about how long the context may be; local evidence keeps three quarters of it.
+        retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3).
+        generation: a kept generation of the index, instead of the served one.
+
+    Returns:
+        One entry a dataset, in the order given; none for a dataset in which nothing was found.
+
+    Raises:
+        InvalidQueryError, DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
+    """
+    question = retrieval.question.make_question(
+        query_text,
+        query_type,
+        top_k=top_k,
+        only_context=only_context,
+        wide_search_top_k=wide_search_top_k,
+        node_name=node_name,
+        node_name_filter=node_name_filter,
+        neighborhood_depth=neighborhood_depth,
+        context_token_budget=context_token_budget,
+        system_prompt=system_prompt,
+        retriever_specific_config=retriever_specific_config,
+        generation=generation,
+    )
+    runtime = await current_runtime()
+    opened = await _readable(datasets, user)
+    answers = await asyncio.gather(
+        *(
+            retrieval.asking.ask(
+                question,
+                dataset=one.dataset,
+                tenant=one.tenant,
+                manifest=await runtime.store.read_manifest(one.dataset.id),
+                embedder=runtime.embedder,
+                writer=runtime.writer,
+            )
+            for one in opened
+        )
+    )
+    return [a for a in answers if a is not None]
+
+
+async def forget(
+    dataset: str | UUID,
+    *,
+    document: str | UUID | Sequence[str | UUID] | None = None,
+    user: User = None,
+    wait_seconds: float = 0,
+) -> ForgetResult:
+    """Forget documents, or a whole dataset, with everything that nothing else supports. It takes effect at once.
+
+    Args:
+        document: source key or id, or a list of them; None for the dataset.
+
+    Raises:
+        DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
+    """
+    runtime = await current_runtime()
+    opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE)
+    documents = None if document is None else await _document_ids(opened, document)
+    result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
+    return result
+
+
+async def _readable(names: str | UUID | Sequence[str | UUID] | None, user: User) -> list[OpenDataset]:
+    runtime = await current_runtime()
+    if names is None:
+        visible = await runtime.store.list_datasets(access.user_id(user))
+        names = [d.id for d in visible]
+        if not names:
+            raise NoDataError("main_dataset")
+    several = [names] if isinstance(names, str | UUID) else list(names)
+    return [await access.find_dataset(runtime, name, user, Permission.READ) for name in several]
+
+
+async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str | UUID]) -> list[UUID]:
+    wanted = [document] if isinstance(document, str | UUID) else list(document)
+    found = []
+    for one in wanted:
+        keys = await opened.tenant.find(Document, "source", [str(one)], limit=1)
+        keys = keys or [d.id for d in await opened.tenant.get(Document, [k for k in [_as_id(one)] if k])]
+        if not keys:
+            raise DocumentNotFoundError(str(one), opened.dataset.name)
+        found += keys
+    return list(dict.fromkeys(found))
+
+
+def _as_id(value: str | UUID) -> UUID | None:
+    if isinstance(value, UUID):
+        return value
+    try:
+        return UUID(value)
+    except ValueError:
+        return None
+
+
+def _budget(max_calls: int | None, max_cost_usd: float | None) -> Budget:
+    if max_calls is not None and (isinstance(max_calls, bool) or max_calls < 0):
+        raise InvalidOptionError("max_calls", max_calls, "use a whole number of at least 0")
+    if max_cost_usd is not None and not max_cost_usd >= 0:
+        raise InvalidOptionError("max_cost_usd", max_cost_usd, "use a number of at least 0")
+    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
+
+
+def _skipped_index() -> IndexResult:
+    logger.warning("run_in_background: %s.", _NO_BACKGROUND)
+    return IndexResult(status=IndexStatus.SKIPPED, reason=_NO_BACKGROUND)
+
+
+def _with_skipped_index(result: ImproveResult) -> ImproveResult:
+    from dataclasses import replace
+
+    return replace(result, index=_skipped_index(), warnings=(*result.warnings, _NO_BACKGROUND))
+
+
+__all__ = ["forget", "global_context_index_pipeline", "improve", "recall", "remember"]

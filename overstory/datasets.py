@@ -1,0 +1,246 @@
+"""Looking after datasets: which there are, what they hold, how their index stands."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from overstory import access
+from overstory.columns import columns_of, row_from
+from overstory.indexing import publishing
+from overstory.indexing.leasing import writing
+from overstory.indexing.verification import Violation
+from overstory.models import (
+    INCOMPLETE,
+    Dataset,
+    Document,
+    DocumentChunk,
+    Edge,
+    Entity,
+    Fact,
+    Generation,
+    GlobalContextSummary,
+    Manifest,
+    PendingChange,
+    Permission,
+    Row,
+    TextSummary,
+)
+from overstory.results import DatasetStatus, TreeEntry
+from overstory.runtime import OpenDataset, current_runtime
+
+User = str | UUID | None
+
+
+async def list_datasets(user: User = None) -> list[Dataset]:
+    """The datasets that a user owns or may read, by name."""
+    runtime = await current_runtime()
+    return await runtime.store.list_datasets(access.user_id(user))
+
+
+async def graph_data(
+    dataset_id: UUID | str, user: User = None
+) -> tuple[list[tuple[UUID, dict[str, Any]]], list[tuple[UUID, UUID, str, dict[str, Any]]]]:
+    """The whole graph of a dataset, the tree of the served generation with it.
+
+    Returns:
+        nodes as (id, properties) and edges as (source_id, target_id, relationship_name, properties). Properties
+        hold `type`, and `text`, `name`, `level`, `is_root`, `dataset_id` where they apply.
+    """
+    opened = await _open(dataset_id, user, Permission.READ)
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    nodes: list[tuple[UUID, dict[str, Any]]] = []
+    edges: list[tuple[UUID, UUID, str, dict[str, Any]]] = []
+    entities = {e.id async for e in _rows(opened, Entity)}
+    async for chunk in _rows(opened, DocumentChunk):
+        nodes.append((chunk.id, _properties(chunk, text=chunk.text)))
+        edges += [(chunk.id, m, "contains", {}) for m in chunk.mentions if m in entities]
+    async for summary in _rows(opened, TextSummary):
+        nodes.append((summary.id, _properties(summary, text=summary.text)))
+        edges.append((summary.id, summary.chunk_id, "made_from", {}))
+    async for entity in _rows(opened, Entity):
+        nodes.append((entity.id, _properties(entity, name=entity.name, text=entity.description)))
+    async for edge in _rows(opened, Edge):
+        edges.append((edge.source_id, edge.target_id, edge.relationship_name, {"text": edge.edge_text}))
+    async for bucket in _rows(opened, GlobalContextSummary, generation=manifest.serving):
+        nodes.append((bucket.id, _properties(bucket, text=bucket.text, level=bucket.level, is_root=bucket.is_root)))
+        edges += [(child, bucket.id, "summarized_in", {}) for child in bucket.child_ids]
+    return nodes, edges
+
+
+async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
+    """The text of the root that is served, None when there is none."""
+    opened = await _open(dataset_id, user, Permission.READ)
+    current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
+    if current is None or current.root_id is None:
+        return None
+    rows = await opened.tenant.areas([current.root_id], current.number)
+    return rows[0].text if rows and not rows[0].withheld else None
+
+
+async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
+    """How a dataset and its index stand."""
+    opened = await _open(dataset, user, Permission.READ)
+    tenant, store = opened.tenant, opened.runtime.store
+    manifest = await store.read_manifest(opened.dataset.id)
+    current = manifest.current
+    lease = await store.read_lease(opened.dataset.id)
+    return DatasetStatus(
+        name=opened.dataset.name,
+        id=opened.dataset.id,
+        documents=await tenant.count(Document),
+        incomplete=len(await tenant.find(Document, "state", [INCOMPLETE])),
+        chunks=await tenant.count(DocumentChunk),
+        entities=await tenant.count(Entity),
+        edges=await tenant.count(Edge),
+        embedding_model=opened.dataset.embedding_model,
+        embedding_dimensions=opened.dataset.embedding_dimensions,
+        generation=manifest.serving,
+        generations=tuple(g.number for g in manifest.generations),
+        level_sizes=current.level_sizes if current else (),
+        bucketing_strategy=current.bucketing_strategy if current else "",
+        max_bucket_size=current.max_bucket_size if current else 0,
+        built_at=current.built_at if current else None,
+        model=current.model if current else "",
+        summaries=current.summaries if current else 0,
+        pending=await tenant.count(PendingChange),
+        degraded=current.degraded if current else 0,
+        stale=await _stale(opened, manifest),
+        unpublished=len(manifest.unpublished),
+        writer=lease.holder if lease else "",
+        store=await tenant.describe(),
+    )
+
+
+async def tree(
+    dataset: str | UUID, user: User = None, *, generation: int | None = None, levels: int | None = None
+) -> list[TreeEntry]:
+    """The index from the root down: the root, then each level below it.
+
+    Args:
+        generation: a kept generation; None for the served one.
+        levels: only so many levels, the root's included; None for all.
+    """
+    opened = await _open(dataset, user, Permission.READ)
+    found: list[TreeEntry] = []
+    shown = await _generation(opened, generation)
+    wanted: Sequence[UUID] = [shown.root_id] if shown and shown.root_id else []
+    while shown and wanted and (levels is None or levels > 0):
+        rows = await opened.tenant.areas(wanted, shown.number)
+        found += [_entry(row) for row in rows]
+        wanted = [c for row in rows if row.level > 0 for c in row.child_ids]
+        levels = None if levels is None else levels - 1
+    return found
+
+
+async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = None) -> list[tuple[str, ...]]:
+    """For each fact the sources of the documents that it rests on, without those that are gone."""
+    opened = await _open(dataset, user, Permission.READ)
+    wanted = list({s for fact in facts for s in fact.summary_ids})
+    summaries = {s.id: s for s in await opened.tenant.get(TextSummary, wanted)}
+    documents = {
+        d.id: d.source for d in await opened.tenant.get(Document, list({s.document_id for s in summaries.values()}))
+    }
+    names = {key: documents[s.document_id] for key, s in summaries.items() if s.document_id in documents}
+    return [tuple(dict.fromkeys(names[s] for s in fact.summary_ids if s in names)) for fact in facts]
+
+
+async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
+    """What is wrong with the tree that is served; summaries that wait for the next improve are no fault."""
+    opened = await _open(dataset, user, Permission.READ)
+    current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
+    if current is None:
+        return []
+    found, _ = await publishing.violations_at(opened.tenant, current.number, current.max_bucket_size)
+    pending = await pending_ids(opened)
+    return [v for v in found if not v.ids or not set(v.ids) <= pending]
+
+
+async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tuple[Generation, ...]]:
+    """The number of the served generation, and all that are kept, oldest first."""
+    opened = await _open(dataset, user, Permission.READ)
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    return manifest.serving, manifest.generations
+
+
+async def rollback(dataset: str | UUID, generation: int, user: User = None, *, wait_seconds: float = 0) -> Manifest:
+    """Serve another kept generation, by one write. What came later is pending again and comes with the next improve.
+
+    Raises:
+        GenerationNotFoundError: it is not kept.
+    """
+    opened = await _open(dataset, user, Permission.WRITE)
+    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    async with writing(store, opened.dataset, "rollback", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        return await publishing.roll_back(store, opened.tenant, held.lease, generation)
+
+
+async def pending_ids(opened: OpenDataset) -> set[UUID]:
+    """Summaries that the index has yet to look at."""
+    found: set[UUID] = set()
+    async for batch in opened.tenant.batches(PendingChange, ["key"]):
+        found.update(UUID(bytes=k) for k in batch.column("key").to_pylist())
+    return found
+
+
+async def _open(dataset: str | UUID, user: User, permission: Permission) -> OpenDataset:
+    return await access.find_dataset(await current_runtime(), dataset, user, permission)
+
+
+async def _generation(opened: OpenDataset, number: int | None) -> Generation | None:
+    from overstory.errors import GenerationNotFoundError
+
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    if number is None:
+        return manifest.current
+    kept = {g.number: g for g in manifest.generations}
+    if number not in kept:
+        raise GenerationNotFoundError(number, sorted(kept))
+    return kept[number]
+
+
+async def _stale(opened: OpenDataset, manifest: Manifest) -> int:
+    count = 0
+    if manifest.serving:
+        columns = ["stale", "withheld"]
+        async for batch in opened.tenant.batches(GlobalContextSummary, columns, generation=manifest.serving):
+            count += sum(row["stale"] or row["withheld"] for row in batch.to_pylist())
+    return count
+
+
+async def _rows(opened: OpenDataset, kind: type[Any], generation: int | None = None) -> AsyncIterator[Any]:
+    names = [c.name for c in columns_of(kind)]
+    async for batch in opened.tenant.batches(kind, names, generation=generation):
+        for values in batch.to_pylist():
+            yield row_from(kind, values)
+
+
+def _properties(row: Row, **values: Any) -> dict[str, Any]:
+    return {"type": type(row).__name__, "dataset_id": row.dataset_id, **values}
+
+
+def _entry(row: GlobalContextSummary) -> TreeEntry:
+    return TreeEntry(
+        id=row.id,
+        level=row.level,
+        is_root=row.is_root,
+        text=row.text,
+        child_ids=row.child_ids,
+        degraded=row.degraded,
+        stale=row.stale,
+        withheld=row.withheld,
+        model=row.model,
+        facts=row.content.facts,
+    )
+
+
+__all__ = [
+    "generations",
+    "graph_data",
+    "list_datasets",
+    "rollback",
+    "root_summary",
+    "sources_of",
+    "status",
+    "tree",
+    "verify",
+]

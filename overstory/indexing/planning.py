@@ -1,0 +1,247 @@
+"""From what a dataset holds and what is served to the plan of the next generation."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+from uuid import UUID
+
+
+from overstory import ids
+from overstory.errors import IndexMismatchError
+from overstory.indexing import publishing
+from overstory.indexing.bucketing import TreeOptions, plan_tree
+from overstory.indexing.leaves import Leaves
+from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket
+from overstory.models import GlobalContextSummary, Lease, Manifest, PendingChange, TextSummary
+from overstory.runtime import OpenDataset
+from overstory.stores.contract import Tenant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LEAF_COLUMNS = ["key", "entity_ids", "vector", "text"]
+
+
+async def plan_build(
+    opened: OpenDataset, lease: Lease, options: TreeOptions | None, purpose: str, *, reuse: bool
+) -> BuildPlan:
+    """Plan a build and write down that it has begun.
+
+    Raises:
+        IndexMismatchError: the index was built with another strategy or size, and this is no rebuild.
+    """
+    store, tenant = opened.runtime.store, opened.tenant
+    manifest = await store.read_manifest(tenant.dataset_id)
+    chosen = choose_options(opened.dataset.name, manifest, options, purpose)
+    pending = tuple(await pending_changes(tenant))
+    if purpose == IMPROVE and is_current(manifest) and not pending:
+        return _nothing(tenant, manifest, chosen, ())
+    manifest = await publishing.settle(store, tenant, lease)
+    job = _job(tenant.dataset_id, manifest, purpose, reuse)
+    plan = await draw(tenant, manifest, job, chosen, pending)
+    if plan.nothing_to_do:
+        await tenant.delete(PendingChange, pending)
+        return plan
+    await publishing.begin(store, manifest, lease, job)
+    return plan
+
+
+def choose_options(name: str, manifest: Manifest, asked: TreeOptions | None, purpose: str) -> TreeOptions:
+    """The options of a build: those asked for, where they fit what is there, else the stored ones."""
+    current = manifest.current
+    if asked is not None:
+        asked.check()
+    if current is None or (asked is not None and purpose == REBUILD):
+        return asked or TreeOptions()
+    stored = TreeOptions(
+        bucketing_strategy=cast(Literal["graph", "vector"], current.bucketing_strategy),
+        max_bucket_size=current.max_bucket_size,
+        placement_distance_threshold=current.placement_distance_threshold,
+        min_overlap=current.min_overlap,
+    )
+    if asked is None:
+        return stored
+    if (asked.bucketing_strategy, asked.max_bucket_size) != (stored.bucketing_strategy, stored.max_bucket_size):
+        raise IndexMismatchError(name, stored.describe(), asked.describe())
+    return asked
+
+
+def is_current(manifest: Manifest) -> bool:
+    """Nothing of the served generation waits to be written better."""
+    return manifest.current is not None and not manifest.current.degraded
+
+
+async def pending_changes(tenant: Tenant) -> list[UUID]:
+    if not await tenant.count(PendingChange):
+        return []
+    found: list[UUID] = []
+    async for batch in tenant.batches(PendingChange, ["key"]):
+        found += [UUID(bytes=k) for k in batch.column("key").to_pylist()]
+    return found
+
+
+async def draw(
+    tenant: Tenant, manifest: Manifest, job: Job, options: TreeOptions, pending: Sequence[UUID]
+) -> BuildPlan:
+    """The plan itself, without writing anything."""
+    leaves = await read_leaves(tenant)
+    old = await read_served(tenant, manifest.serving)
+    if job.purpose == REBUILD or not old.shape:
+        return _fresh(job, options, leaves, old, pending)
+    from overstory.indexing.increment_plans import draw_increment
+
+    return draw_increment(job, options, leaves, old, pending)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedBucket:
+    """A bucket or the root as it is served: its shape, not its text."""
+
+    key: UUID
+    id: UUID
+    level: int
+    is_root: bool
+    child_ids: tuple[UUID, ...]
+    unfit: bool
+    """Degraded, cut by a forgetting, or withheld: to be written again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The tree that is served."""
+
+    shape: tuple[ServedBucket, ...]
+
+    @property
+    def keys(self) -> tuple[UUID, ...]:
+        return tuple(b.key for b in self.shape)
+
+
+async def read_served(tenant: Tenant, generation: int) -> Served:
+    """The shape of a generation; empty for generation 0."""
+    if not generation:
+        return Served(shape=())
+    columns = ["key", "id", "level", "is_root", "child_ids", "degraded", "stale", "withheld"]
+    shape: list[ServedBucket] = []
+    async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation):
+        shape += [_served_bucket(*row) for row in zip(*(batch.column(c).to_pylist() for c in columns), strict=True)]
+    return Served(shape=tuple(shape))
+
+
+def _served_bucket(
+    key: bytes, bucket: bytes, level: int, is_root: bool, children: list[bytes], degraded: str, stale: bool, withheld: bool
+) -> ServedBucket:
+    return ServedBucket(
+        key=UUID(bytes=key),
+        id=UUID(bytes=bucket),
+        level=level,
+        is_root=is_root,
+        child_ids=tuple([UUID(bytes=c) for c in children]),
+        unfit=bool(degraded) or stale or withheld,
+    )
+
+
+async def read_leaves(tenant: Tenant) -> Leaves:
+    """All summaries that have a text."""
+    found = [batch async for batch in _with_text(tenant)]
+    return Leaves.from_batches(found)
+
+
+async def _with_text(tenant: Tenant) -> "AsyncIterator[pa.RecordBatch]":
+    import pyarrow.compute as pc
+
+    async for batch in tenant.batches(TextSummary, _LEAF_COLUMNS):
+        filled = pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(batch.column("text"))), 0)
+        kept = batch if pc.all(filled).as_py() else batch.filter(filled)
+        yield kept.select(["key", "entity_ids", "vector"])
+
+
+def _job(dataset_id: UUID, manifest: Manifest, purpose: str, reuse: bool) -> Job:
+    return Job(
+        dataset_id=dataset_id,
+        generation=manifest.last_number + 1,
+        serving=manifest.serving,
+        purpose=purpose,
+        adopt=tuple(b.number for b in manifest.unpublished if b.purpose == purpose),
+        reuse=reuse,
+    )
+
+
+def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:
+    from overstory.indexing.id_arrays import to_uuids
+
+    plan = plan_tree(leaves, options)
+    below, levels = to_uuids(leaves.ids), []
+    for number, (level, names) in enumerate(zip(plan.levels, plan.bucket_ids(job.dataset_id, leaves), strict=True)):
+        offsets, members = level.offsets.tolist(), level.members.tolist()
+        levels.append(
+            [
+                PlannedBucket(id=name, level=number, child_ids=tuple([below[m] for m in members[a:b]]))
+                for name, a, b in zip(names, offsets, offsets[1:], strict=False)
+            ]
+        )
+        below = names
+    return finish(job, options, levels, old, replaced=old.keys, summaries=len(leaves), pending=pending)
+
+
+def finish(
+    job: Job,
+    options: TreeOptions,
+    levels: Sequence[Sequence[PlannedBucket]],
+    old: Served,
+    *,
+    replaced: Sequence[UUID],
+    summaries: int,
+    pending: Sequence[UUID],
+    level_sizes: Sequence[int] | None = None,
+    top: Collection[UUID] | None = None,
+) -> BuildPlan:
+    """Add the root, and put siblings beside each other so that parents need not wait for a whole level.
+
+    Args:
+        levels: the buckets to be written.
+        level_sizes: of the finished tree, where `levels` is not the whole of it.
+        top: ids of the buckets under the root, where `levels` does not hold them all.
+    """
+    whole = [list(level) for level in levels]
+    sizes = tuple(level_sizes) if level_sizes is not None else tuple(map(len, whole))
+    children = tuple(top) if top is not None else tuple(b.id for b in whole[-1]) if whole else ()
+    if children:
+        root = PlannedBucket(id=ids.root_id(job.dataset_id), level=len(sizes), child_ids=children, is_root=True)
+        whole.append([root])
+    return BuildPlan(
+        job=job,
+        options=options,
+        levels=tuple(tuple(level) for level in _in_family_order(whole) if level),
+        level_sizes=sizes,
+        replaced=tuple(replaced),
+        summaries=summaries,
+        pending=tuple(pending),
+        nothing_to_do=not children and not old.shape,
+    )
+
+
+def _in_family_order(levels: Sequence[list[PlannedBucket]]) -> list[list[PlannedBucket]]:
+    """Each level in the order of its parents."""
+    ordered = list(levels)
+    for upper in range(len(ordered) - 1, 0, -1):
+        place = {c: i for i, c in enumerate(c for b in ordered[upper] for c in b.child_ids)}
+        ordered[upper - 1] = sorted(ordered[upper - 1], key=lambda b: place.get(b.id, len(place)))
+    return ordered
+
+
+def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions, pending: Sequence[UUID]) -> BuildPlan:
+    root = manifest.current.root_id if manifest.current else None
+    levels = ((PlannedBucket(id=root, level=0, child_ids=(), is_root=True),),) if root else ()
+    return BuildPlan(
+        job=_job(tenant.dataset_id, manifest, IMPROVE, True),
+        options=options,
+        levels=levels,
+        level_sizes=(),
+        replaced=(),
+        summaries=0,
+        pending=tuple(pending),
+        nothing_to_do=True,
+    )
+
+

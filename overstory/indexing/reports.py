@@ -1,0 +1,92 @@
+"""From the reports of batches to what a build as a whole did."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from overstory.indexing.plans import BuildPlan
+from overstory.indexing.summarizing import BatchReport
+from overstory.models import Dataset, Generation, Manifest, Usage
+from overstory.results import IndexResult, IndexStatus, LevelReport
+from overstory.writer import Writer
+
+
+def generation_of(
+    plan: BuildPlan, dataset: Dataset, writer: Writer, reports: Sequence[BatchReport], degraded: int
+) -> Generation:
+    """What the manifest will say of a finished build."""
+    usage = total_usage(reports)
+    return Generation(
+        number=plan.job.generation,
+        root_id=plan.root_id,
+        bucketing_strategy=plan.options.bucketing_strategy,
+        max_bucket_size=plan.options.max_bucket_size,
+        placement_distance_threshold=plan.options.placement_distance_threshold,
+        min_overlap=plan.options.min_overlap,
+        level_sizes=plan.level_sizes,
+        summaries=plan.summaries,
+        degraded=degraded,
+        model=writer.model,
+        prompt_version=writer.prompt_version,
+        embedding_model=dataset.embedding_model,
+        embedding_dimensions=dataset.embedding_dimensions,
+        built_at=datetime.now(UTC),
+        model_calls=usage.calls,
+        cost_usd=usage.cost_usd,
+    )
+
+
+def result_of(
+    status: IndexStatus,
+    manifest: Manifest,
+    *,
+    reports: Sequence[BatchReport] = (),
+    reason: str = "",
+    seconds: float = 0.0,
+) -> IndexResult:
+    """What the caller of a build is told; `manifest` is the one that is served now."""
+    current = manifest.current
+    usage = total_usage(reports)
+    return IndexResult(
+        status=status,
+        reason=reason,
+        generation=manifest.serving,
+        buckets=sum(current.level_sizes) if current else 0,
+        written=sum(r.written for r in reports),
+        reused=sum(r.reused for r in reports),
+        degraded=current.degraded if current else 0,
+        model_calls=usage.calls,
+        usage=usage,
+        levels=levels_of(reports),
+        seconds=seconds,
+    )
+
+
+def levels_of(reports: Sequence[BatchReport]) -> tuple[LevelReport, ...]:
+    """One row a level, level 0 first, the root last."""
+    levels: dict[int, LevelReport] = {}
+    for report in sorted(reports, key=lambda r: r.level):
+        row = levels.get(report.level, LevelReport(level=report.level, buckets=0))
+        levels[report.level] = replace(
+            row,
+            buckets=row.buckets + report.buckets,
+            written=row.written + report.written,
+            reused=row.reused + report.reused,
+            degraded=row.degraded + len(report.degraded),
+            prompt_tokens=row.prompt_tokens + report.usage.prompt_tokens,
+            completion_tokens=row.completion_tokens + report.usage.completion_tokens,
+            cost_usd=_sum(row.cost_usd, report.usage.cost_usd),
+            seconds=row.seconds + report.seconds,
+        )
+    return tuple(levels.values())
+
+
+def total_usage(reports: Sequence[BatchReport]) -> Usage:
+    usage = Usage()
+    for report in reports:
+        usage += report.usage
+    return usage
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None and other is None else (one or 0.0) + (other or 0.0)
