@@ -54,9 +54,14 @@ class Column:
     nullable: bool = False
 
 
-@cache
-def columns_of(kind: type[Row]) -> tuple[Column, ...]:
+def columns_of(kind: type[Any]) -> tuple[Column, ...]:
     """The columns of a kind, in the order of its fields."""
+    hashable: Any = kind  # which mypy does not see of a class of rows
+    return _columns_of(hashable)
+
+
+@cache
+def _columns_of(kind: Any) -> tuple[Column, ...]:
     hints = typing.get_type_hints(kind)
     return tuple(_column(f.name, hints[f.name]) for f in fields(kind))
 

@@ -1,0 +1,96 @@
+"""Rows as the values of their table's columns, and back. Lists of ids are their bytes laid end to end."""
+
+import json
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Generic
+from uuid import UUID
+
+from overstory import columns as forms
+from overstory.columns import Form, RowT, columns_of
+from overstory.models import KINDS
+from overstory.stores.embedded.schema import table_of
+
+_PLAIN = (Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG)
+
+
+def pack(ids: Sequence[UUID]) -> bytes:
+    return b"".join([id_.bytes for id_ in ids])
+
+
+def unpack(packed: bytes) -> tuple[UUID, ...]:
+    return tuple(UUID(bytes=part) for part in split(packed))
+
+
+def split(packed: bytes) -> list[bytes]:
+    """The single ids of a list, as bytes."""
+    return [packed[i : i + 16] for i in range(0, len(packed), 16)]
+
+
+def dump_texts(texts: Sequence[str]) -> str:
+    return json.dumps(texts, ensure_ascii=False) if texts else "[]"
+
+
+def load_texts(stored: str) -> tuple[str, ...]:
+    return () if stored == "[]" else tuple(json.loads(stored))
+
+
+def encoder(form: Form) -> Callable[[Any], Any] | None:
+    """What makes a field's value a column's; None where they are the same."""
+    if form in _PLAIN:
+        return None
+    special: dict[Form, Callable[[Any], Any]] = {Form.ID: attrgetter("bytes"), Form.IDS: pack, Form.TEXTS: dump_texts}
+    return special.get(form) or (lambda value: forms.encode(form, value))
+
+
+def decoder(form: Form) -> Callable[[Any], Any] | None:
+    if form in _PLAIN and form is not Form.FLAG:
+        return None
+    special: dict[Form, Callable[[Any], Any]] = {
+        Form.FLAG: bool,
+        Form.ID: lambda stored: UUID(bytes=stored),
+        Form.IDS: unpack,
+        Form.TEXTS: load_texts,
+    }
+    return special.get(form) or (lambda stored: forms.decode(form, stored))
+
+
+class Codec(Generic[RowT]):
+    """Both ways for one kind."""
+
+    def __init__(self, kind: type[RowT]) -> None:
+        table = table_of(kind)
+        names = [column.name for column in table.columns]
+        self._kind = kind
+        # A tuple also for a kind of one column, which attrgetter would hand out bare.
+        self._fields: Callable[[Any], tuple[Any, ...]] = attrgetter(*names, "key")
+        self._encoders = [
+            (i, encode) for i, column in enumerate(table.columns) if (encode := encoder(column.form)) is not None
+        ]
+        every = columns_of(kind)
+        self._names = [column.name for column in every]
+        self._decoders = [(i, decode) for i, c in enumerate(every) if (decode := decoder(c.form)) is not None]
+        self.select = ", ".join(table.sql(name) for name in self._names)
+        """The columns that `decode` reads, of a table called t."""
+
+    def encode(self, row: RowT) -> list[Any]:
+        """The values of the stored columns, in the order of the table."""
+        values = list(self._fields(row))
+        values.pop()
+        for i, encode in self._encoders:
+            values[i] = encode(values[i])
+        return values
+
+    def decode(self, stored: Sequence[Any]) -> RowT:
+        values = list(stored)
+        for i, decode in self._decoders:
+            values[i] = decode(values[i])
+        return self._kind(**dict(zip(self._names, values, strict=True)))
+
+
+def codec_of(kind: type[RowT]) -> Codec[RowT]:
+    codec: Codec[RowT] = _CODECS[kind.__name__]
+    return codec
+
+
+_CODECS: dict[str, Codec[Any]] = {kind.__name__: Codec(kind) for kind in KINDS}

@@ -1,0 +1,57 @@
+"""Errors of SQLite and of the file system, as what the reader of the message has to do about them."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from overstory.errors import StoreDamagedError, StoreError, StoreFullError, StoreUnavailableError
+
+_FULL: tuple[type[apsw.Error], ...] = (apsw.FullError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)
+_DAMAGED: tuple[type[apsw.Error], ...] = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.FormatError,
+    apsw.SchemaChangeError,
+    apsw.MismatchError,
+)
+_UNAVAILABLE: tuple[type[apsw.Error], ...] = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.ProtocolError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.NoMemError,
+)
+_NO_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def translated(place: Path) -> Iterator[None]:
+    """Let errors of SQLite and of files leave as store errors that name the place, with their cause."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise fault(error, place) from error
+
+
+def fault(error: apsw.Error | OSError, place: Path) -> StoreError:
+    """The store error that says the same."""
+    if isinstance(error, OSError):
+        return _of_files(error, place)
+    if isinstance(error, _FULL):
+        return StoreFullError(f"{place} can't be written ({error}): free space, or make it writable.")
+    if isinstance(error, _DAMAGED):
+        return StoreDamagedError(f"{place} is damaged or no file of Overstory ({error}): restore it from a copy.")
+    if isinstance(error, _UNAVAILABLE):
+        return StoreUnavailableError(f"{place} can't be used now ({error}): another process may hold it, try again.")
+    return StoreError(f"{place}: {type(error).__name__}: {error}")
+
+
+def _of_files(error: OSError, place: Path) -> StoreError:
+    if error.errno in _NO_WRITING:
+        return StoreFullError(f"{place} can't be written ({error.strerror}): free space, or make it writable.")
+    return StoreUnavailableError(f"{place} can't be used now ({error.strerror}).")

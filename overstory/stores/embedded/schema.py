@@ -1,0 +1,125 @@
+"""Tables of a dataset's file: one per kind with a column per field, and beside it what finds its rows.
+
+A row has a number (`rid`) that grows with every write in the whole file and is never given twice; a row that is
+replaced gets a new one. So "what is new since" is a range of numbers, and what went away stands in `change`.
+The field that the key of a kind equals is not stored a second time.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from overstory.columns import Column, Form, columns_of
+from overstory.models import FINDABLE, KINDS, TEXT_KINDS, VECTOR_KINDS, Entity, GlobalContextSummary, PendingChange, Row
+
+APPLICATION_ID = 0x4F565354
+VERSION = 1
+
+_SQL_TYPES = {
+    Form.ID: "BLOB",
+    Form.IDS: "BLOB",
+    Form.TEXT: "TEXT",
+    Form.TEXTS: "TEXT",
+    Form.INTEGER: "INTEGER",
+    Form.NUMBER: "REAL",
+    Form.FLAG: "INTEGER",
+    Form.GRAPH: "TEXT",
+    Form.CONTENT: "TEXT",
+}
+_LISTS = (Form.IDS, Form.TEXTS)
+_STATE = (
+    "CREATE TABLE state(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+    "INSERT INTO state VALUES ('next_rid', 1), ('forgotten', 0), ('deleted', 0), ('erased', 0)",
+    "CREATE TABLE change(seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, rid INTEGER NOT NULL)",
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where rows of one kind lie."""
+
+    kind: type[Row]
+
+    @property
+    def name(self) -> str:
+        return self.kind.__name__
+
+    @cached_property
+    def key_field(self) -> str | None:
+        """The field that always equals the key."""
+        if self.kind is GlobalContextSummary:
+            return None
+        return "summary_id" if self.kind is PendingChange else "id"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those that are stored beside the key."""
+        return tuple(c for c in columns_of(self.kind) if c.name != self.key_field)
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """List fields by whose values rows are found."""
+        lists = {c.name for c in self.columns if c.form in _LISTS}
+        return tuple(name for name in FINDABLE[self.kind] if name in lists)
+
+    @cached_property
+    def text_fields(self) -> tuple[str, ...]:
+        """Fields that full-text search reads."""
+        if self.kind not in TEXT_KINDS:
+            return ()
+        return ("name", "description") if self.kind is Entity else ("text",)
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.kind in VECTOR_KINDS
+
+    def form(self, field: str) -> Form:
+        return next(c.form for c in columns_of(self.kind) if c.name == field)
+
+    def sql(self, field: str) -> str:
+        """A field as an SQL expression."""
+        return "t.key" if field in ("key", self.key_field) else f't."{field}"'
+
+    def link(self, field: str) -> str:
+        """The table that finds rows by the values of a list field."""
+        return f"{self.name}_{field}"
+
+    @cached_property
+    def insert(self) -> str:
+        names = ", ".join(f'"{c.name}"' for c in self.columns)
+        return f"INSERT INTO {self.name}(rid, key, {names}) VALUES (?, ?{', ?' * len(self.columns)})"
+
+
+TABLES = tuple(Table(kind) for kind in KINDS)
+_BY_KIND = {table.kind: table for table in TABLES}
+
+
+def table_of(kind: type[Any]) -> Table:
+    return _BY_KIND[kind]
+
+
+def statements(shared: bool) -> list[str]:
+    """What makes an empty file a dataset's file; `shared` when several datasets lie in it."""
+    return [*_STATE, *(statement for table in TABLES for statement in _statements(table, shared))]
+
+
+def _statements(table: Table, shared: bool) -> list[str]:
+    columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.form]}{"" if c.nullable else " NOT NULL"}' for c in table.columns)
+    made = [f"CREATE TABLE {table.name}(rid INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, {columns})"]
+    for field in FINDABLE[table.kind]:
+        if field in table.links:
+            made.append(f"CREATE TABLE {table.link(field)}(value, key BLOB, PRIMARY KEY(value, key)) WITHOUT ROWID")
+        else:
+            made.append(f'CREATE INDEX {table.name}_by_{field} ON {table.name}("{field}", key)')
+    if shared:
+        made.append(f"CREATE INDEX {table.name}_own ON {table.name}(dataset_id, key)")
+    if table.has_vectors:
+        made.append(
+            f"CREATE TABLE {table.name}_vector(rid INTEGER PRIMARY KEY, key BLOB NOT NULL, vector BLOB NOT NULL)"
+        )
+    if table.text_fields:
+        made.append(
+            f"CREATE VIRTUAL TABLE {table.name}_text USING fts5("
+            "words, content='', contentless_delete=1, tokenize='porter unicode61')"
+        )
+    return made

@@ -1,0 +1,158 @@
+"""The rows of one dataset in its file: every call checks what it is given and works in a thread."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID
+
+import apsw
+
+from overstory.columns import RowT
+from overstory.models import Dataset, Edge, GlobalContextSummary, Hit, Row, Vector, Vectors
+from overstory.stores import checks
+from overstory.stores.embedded import erasing, reading, tables, writing
+from overstory.stores.embedded.connections import size_bytes
+from overstory.stores.embedded.faults import translated
+from overstory.stores.embedded.files import OpenFiles
+from overstory.stores.embedded.reading import Scope
+from overstory.stores.embedded.schema import table_of
+from overstory.stores.embedded.searching import search_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class EmbeddedTenant:
+    """A dataset's rows in a file, which others may share."""
+
+    def __init__(self, files: OpenFiles, path: Path, dataset: Dataset, *, shared: bool) -> None:
+        self._files, self._path = files, path
+        self._scope = Scope(dataset.id, shared)
+        self._dimensions = dataset.embedding_dimensions
+
+    @property
+    def dataset_id(self) -> UUID:
+        return self._scope.dataset_id
+
+    async def put(self, rows: Sequence[Row], vectors: Vectors | None = None) -> None:
+        if not rows:
+            return
+        kind = checks.check_rows(rows, self.dataset_id)
+        if vectors is not None:
+            vectors = checks.check_vectors(kind, len(rows), vectors, self._dimensions)
+        await self._write(writing.put, kind, rows, vectors)
+
+    async def get(self, kind: type[RowT], keys: Sequence[UUID]) -> list[RowT]:
+        return await self._read(reading.get, kind, keys)
+
+    async def vectors(self, kind: type[Row], keys: Sequence[UUID]) -> dict[UUID, Vector]:
+        return await self._read(reading.vectors, kind, keys)
+
+    async def patch(self, kind: type[Row], changes: Mapping[UUID, Mapping[str, Any]]) -> None:
+        checks.check_changes(kind, changes.values())
+        if changes:
+            await self._write(writing.patch, kind, changes)
+
+    async def delete(self, kind: type[Row], keys: Sequence[UUID]) -> int:
+        return await self._write(writing.remove, table_of(kind), [key.bytes for key in keys])
+
+    async def count(self, kind: type[Row]) -> int:
+        return await self._read(reading.count, self._scope, kind)
+
+    async def find(
+        self, kind: type[Row], field: str, values: Sequence[UUID | str], *, limit: int | None = None
+    ) -> list[UUID]:
+        checks.check_findable(kind, field)
+        checks.check_limit(limit)
+        return await self._read(reading.find, self._scope, kind, field, values, limit)
+
+    async def tally(self, kind: type[Row], field: str, values: Sequence[UUID | str]) -> dict[UUID | str, int]:
+        checks.check_findable(kind, field)
+        return await self._read(reading.tally, self._scope, kind, field, values)
+
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+        return await self._read(reading.edges_between, node_ids)
+
+    async def search_vectors(
+        self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None
+    ) -> list[Hit]:
+        query = checks.check_query(kind, vector, limit, generation, self._dimensions)
+
+        def search() -> list[Hit]:
+            with self._files.use(self._path) as database:
+                with database.read() as connection:
+                    matrix = self._files.matrices.current(connection, self._path, kind, self._dimensions)
+                return matrix.search(query, limit, generation)
+
+        return await asyncio.to_thread(search)
+
+    async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
+        checks.check_text_kind(kind)
+        checks.check_limit(limit)
+        return await self._read(search_text, kind, query, limit)
+
+    async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
+        return await self._read(reading.areas, self._scope, ids, generation)
+
+    async def sweep(self, keep: Sequence[int]) -> int:
+        return await self._write(writing.sweep, self.dataset_id, keep)
+
+    async def batches(
+        self, kind: type[Row], columns: Sequence[str], *, generation: int | None = None, rows: int = 4096
+    ) -> "AsyncIterator[pa.RecordBatch]":
+        checks.check_columns(kind, columns)
+        checks.check_generation(kind, generation)
+        after = b""
+
+        def next_page() -> "tuple[pa.RecordBatch, bytes] | None":
+            with self._files.use(self._path) as database, database.read() as connection:
+                return tables.page(
+                    connection,
+                    self._scope,
+                    kind,
+                    columns,
+                    after=after,
+                    rows=rows,
+                    generation=generation,
+                    dimensions=self._dimensions,
+                )
+
+        while page := await asyncio.to_thread(next_page):
+            batch, after = page
+            yield batch
+
+    async def erase_traces(self) -> None:
+        def erase() -> None:
+            with self._files.use(self._path) as database:
+                erasing.erase(database)
+
+        await asyncio.to_thread(erase)
+
+    async def describe(self) -> dict[str, str | int]:
+        def measure() -> dict[str, str | int]:
+            with translated(self._path):
+                return {"place": str(self._path), "bytes": size_bytes(self._path), "index": "exact"}
+
+        return await asyncio.to_thread(measure)
+
+    async def _read(
+        self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def run() -> T:
+            with self._files.use(self._path) as database, database.read() as connection:
+                return function(connection, *args, **kwargs)
+
+        return await asyncio.to_thread(run)
+
+    async def _write(
+        self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def run() -> T:
+            with self._files.use(self._path) as database, database.write() as connection:
+                return function(connection, *args, **kwargs)
+
+        return await asyncio.to_thread(run)
