@@ -1,0 +1,57 @@
+"""Made-up summaries to plan trees over."""
+
+import numpy as np
+
+from overstory.indexing.bucketing import Leaves
+
+TOPIC_SUMMARIES = 100
+TOPIC_ENTITIES = 40
+
+
+def topical(n: int, dimensions: int = 64, seed: int = 0, spread: float = 0.6) -> Leaves:
+    """Topics of a hundred, each summary with six of its topic's forty entities, three frequent ones, one of its own."""
+    rng = np.random.default_rng(seed)
+    topics = max(1, n // TOPIC_SUMMARIES)
+    topic = rng.integers(topics, size=n)
+    centres = rng.standard_normal((topics, dimensions), np.float32) / np.sqrt(dimensions)
+    vectors = rng.standard_normal((n, dimensions), np.float32)
+    vectors *= spread / np.sqrt(dimensions)
+    vectors += centres[topic]
+    own = np.arange(n) + topics * TOPIC_ENTITIES + 10
+    frequent = np.argsort(rng.random((n, 10)), axis=1)[:, :3] + topics * TOPIC_ENTITIES
+    typical = np.argpartition(rng.random((n, TOPIC_ENTITIES), np.float32), 6, axis=1)[:, :6]
+    typical = typical + topic[:, None] * TOPIC_ENTITIES
+    return leaves_of(vectors, np.hstack([typical, frequent, own[:, None]]), rng)
+
+
+def all_alike(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
+    """One text, n times."""
+    rng = np.random.default_rng(seed)
+    vectors = np.tile(rng.standard_normal(dimensions).astype(np.float32), (n, 1))
+    return leaves_of(vectors, np.tile(np.arange(5), (n, 1)), rng)
+
+
+def one_topic(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
+    """Notes of one topic: all about the same three entities, each with some of its own."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal(dimensions).astype(np.float32) + 0.3 * rng.standard_normal(
+        (n, dimensions), np.float32
+    )
+    own = np.arange(2 * n).reshape(n, 2) + 3
+    return leaves_of(vectors, np.hstack([np.tile(np.arange(3), (n, 1)), own]), rng)
+
+
+def nothing_alike(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
+    """Random directions, no entity twice."""
+    rng = np.random.default_rng(seed)
+    return leaves_of(rng.standard_normal((n, dimensions), np.float32), np.arange(5 * n).reshape(n, 5), rng)
+
+
+def leaves_of(vectors: np.ndarray, entities: np.ndarray, rng: np.random.Generator) -> Leaves:
+    """Leaves with random ids, in ascending order as stores give them."""
+    n, per_leaf = entities.shape
+    ids = rng.integers(256, size=(n, 16), dtype=np.uint8)
+    ids = ids[np.lexsort(ids.T[::-1])]
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    offsets = np.arange(n + 1, dtype=np.int64) * per_leaf
+    return Leaves(ids, vectors.astype(np.float32), offsets, np.ascontiguousarray(entities, np.int32).ravel())
