@@ -32,8 +32,8 @@ def clean(text: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """A key or file name as storable text: bytes that are no text as `\\xNN`, without NUL and blanks around."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\x00", "").strip()
+    """A key or file name as storable text: bytes that are no text as `\\xNN`, without NUL."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\x00", "")
 
 
 def is_blank(text: str) -> bool:

@@ -73,7 +73,7 @@ class SkippedSource:
 
 
 ReadOutcome: TypeAlias = SourceDocument | SkippedSource
-SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, Sequence["SourceInput"]]
+SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, list["SourceInput"], tuple["SourceInput", ...]]
 """A text, a file, a folder, a URL, a document, or several of them."""
 
 
@@ -114,7 +114,7 @@ def _parse_date(text: str) -> date:
 
 
 def _key(source: str) -> str:
-    key = clean_name(source)
+    key = clean_name(source) if source.strip() else ""
     if len(key) > MAX_SOURCE_CHARACTERS:
         raise InvalidOptionError("source", key[:40] + "…", f"at most {MAX_SOURCE_CHARACTERS} characters")
     return key

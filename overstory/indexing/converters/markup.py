@@ -1,0 +1,171 @@
+"""Plain text, Markdown and HTML."""
+
+import re
+from typing import TYPE_CHECKING
+
+from overstory.indexing.converters.converted import Converted
+from overstory.indexing.converters.dates import written_date
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER_WITHIN = 20_000
+_ENTRY = re.compile(r"^(title|date)[ \t]*:[ \t]*(.+?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(
+    r"^#{1,6}[ \t]+(.+?)[ \t#]*(?:\{[^}\n]*\})?[ \t]*$|^(\S.*)\n(?:={3,}|-{3,}|~{3,})[ \t]*$", re.MULTILINE
+)
+_HEADING_WITHIN = 10_000
+_LONGEST_TITLE = 200
+
+_LOOKS_LIKE_HTML = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_DECLARED = re.compile(
+    rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE
+)
+_DECLARED_WITHIN_BYTES = 2_048
+_UNSEEN_TAGS = (
+    "script",
+    "style",
+    "template",
+    "noscript",
+    "head",
+    "iframe",
+    "object",
+    "svg",
+    "math",
+    "select",
+    "datalist",
+)
+_UNSEEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])",
+    re.IGNORECASE,
+)
+_BLOCKS = [
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "caption",
+    "dd",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "hr",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "tfoot",
+    "thead",
+    "title",
+    "ul",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+]
+_PARAGRAPH, _LINE = "\x1e", "\x1d"
+"""Stand for borders until the blanks of the markup are gone; clean text holds neither."""
+_DATE_TAGS = ("article:published_time", "date", "dc.date", "dcterms.date", "datepublished", "pubdate")
+
+
+def from_plain(text: str) -> Converted:
+    """Text or Markdown as it is, with title and date from front matter or the first heading."""
+    front, body = _front_matter(text)
+    entries = {name.lower(): value.strip("\"'") for name, value in _ENTRY.findall(front)}
+    title = entries.get("title") or first_heading(body)
+    return Converted(text=text, title=title, occurred_at=written_date(entries.get("date", "")))
+
+
+def first_heading(text: str) -> str:
+    """The first Markdown or underlined heading that is not within a code fence."""
+    beginning = text[:_HEADING_WITHIN]
+    found = _HEADING.search(_FENCE.sub("", beginning) if "```" in beginning or "~~~" in beginning else beginning)
+    return (found[1] or found[2]).strip()[:_LONGEST_TITLE] if found else ""
+
+
+def is_html(text: str) -> bool:
+    return _LOOKS_LIKE_HTML.match(text[:_DECLARED_WITHIN_BYTES]) is not None
+
+
+def declared_encoding(content: bytes) -> str:
+    """The encoding that an HTML or XML file names at its beginning, empty for none."""
+    found = _DECLARED.search(content[:_DECLARED_WITHIN_BYTES])
+    return found[1].decode("ascii") if found else ""
+
+
+def from_html(text: str) -> Converted:
+    """What a reader of the page sees; headings as Markdown, a table row a line."""
+    from bs4 import BeautifulSoup, Comment
+
+    page = BeautifulSoup(text.replace(_PARAGRAPH, " ").replace(_LINE, " "), "html.parser")
+    title = page.title.get_text(" ", strip=True) if page.title else ""
+    occurred_at = _page_date(page)
+    for unseen in [*page(_UNSEEN_TAGS), *page(_is_unseen), *page(string=lambda string: isinstance(string, Comment))]:
+        unseen.extract()
+    _mark_borders(page)
+    body = _without_marks(page.get_text())
+    return Converted(text=body, title=first_heading(body) or title, occurred_at=occurred_at)
+
+
+def _front_matter(text: str) -> tuple[str, str]:
+    found = _FRONT_MATTER.match(text[:_FRONT_MATTER_WITHIN]) if text.startswith("---") else None
+    if found is None or ":" not in found[1]:
+        return "", text
+    return found[1], text[found.end() :]
+
+
+def _is_unseen(tag: "Tag") -> bool:
+    return tag.has_attr("hidden") or bool(_UNSEEN_STYLE.search(str(tag.get("style", ""))))
+
+
+def _page_date(page: "BeautifulSoup") -> str:
+    for tag in page("meta", content=True):
+        name = str(tag.get("property") or tag.get("name") or tag.get("itemprop") or "")
+        if name.lower() in _DATE_TAGS:
+            return written_date(str(tag["content"]))
+    return ""
+
+
+def _mark_borders(page: "BeautifulSoup") -> None:
+    for tag in page(_BLOCKS):
+        tag.insert(0, _PARAGRAPH)
+        tag.append(_PARAGRAPH)
+    for tag in page(["h1", "h2", "h3", "h4", "h5", "h6"]):
+        tag.insert(1, "#" * int(tag.name[1]) + " ")
+    for tag in page(["tr", "li", "option"]):
+        tag.insert(0, _LINE + ("- " if tag.name == "li" else ""))
+    for tag in page("br"):
+        tag.replace_with(_LINE)
+    for tag in page(["td", "th"]):
+        tag.append(" | ")
+    for tag in page("pre"):
+        for string in tag(string=True):
+            string.replace_with(string.replace("\n", _LINE).replace("  ", " \xa0"))
+
+
+def _without_marks(text: str) -> str:
+    text = re.sub(r"[ \t\n\r\f]+", " ", text)
+    text = re.sub(rf" ?\|? ?(?=[{_PARAGRAPH}{_LINE}])", "", text)
+    text = re.sub(rf"[ {_LINE}]*{_PARAGRAPH}[ {_LINE}{_PARAGRAPH}]*", "\n\n", text)
+    text = re.sub(rf" *{_LINE}[ {_LINE}]*", "\n", text)
+    return text.replace("\xa0", " ").strip()

@@ -1,0 +1,140 @@
+"""From what `remember` is given to documents, one after another: texts, files, folders and URLs."""
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from overstory.errors import InvalidOptionError, UnreadableSourceError
+from overstory.indexing import locations, remote
+from overstory.indexing.cleaning import is_blank
+from overstory.indexing.converters import convert
+from overstory.indexing.converters.dates import day_in
+from overstory.indexing.converters.markup import first_heading
+from overstory.indexing.sources import ReadOutcome, SkippedSource, SourceDocument, SourceInput, tags
+
+MAX_FILE_BYTES = 50_000_000
+_NOTHING = "nothing in it to read"
+_Given = str | Path | SourceDocument
+
+
+async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncIterator[ReadOutcome]:
+    """Read sources one after another, in their order; what can't be read is told with its reason, and the rest goes on.
+
+    Args:
+        data: a text, a file, a folder (with its folders, sorted, hidden files left out), a URL that fsspec
+            knows, a `SourceDocument`, or a list of these. A string is a place when it names a file or folder that
+            exists, or is one word that is a URL, holds a slash or ends like a file name; else it is text.
+        node_set: tags for all documents, besides their own.
+
+    Yields:
+        A document, or a skipped source with its reason, per text, file or document.
+
+    Raises:
+        InvalidOptionError: something in `data` is of a type that can't be read; nothing was read then.
+    """
+    shared = tags(node_set)
+    for given in list(_each(data)):
+        outcomes = _outcomes(given)
+        while (outcome := await asyncio.to_thread(next, outcomes, None)) is not None:
+            if isinstance(outcome, SourceDocument) and shared:
+                outcome = replace(outcome, node_set=(*outcome.node_set, *shared))
+            yield outcome
+
+
+def _each(data: SourceInput) -> Iterator[_Given]:
+    if isinstance(data, str | SourceDocument):
+        yield data
+    elif isinstance(data, os.PathLike):
+        yield Path(data)
+    elif isinstance(data, list | tuple):
+        for inner in data:
+            yield from _each(inner)
+    else:
+        expected = "a text, a path, a URL, a SourceDocument, or a list of these"
+        raise InvalidOptionError("data", type(data).__name__, expected)
+
+
+def _outcomes(given: _Given) -> Iterator[ReadOutcome]:
+    if isinstance(given, SourceDocument):
+        yield _unless_blank(given)
+    elif isinstance(given, str) and locations.is_text(given):
+        yield _unless_blank(SourceDocument(given, title=first_heading(given)))
+    elif (path := locations.local_path(given)) is not None:
+        yield from _of_path(path)
+    else:
+        yield from _of_url(str(given))
+
+
+def _of_path(path: Path) -> Iterator[ReadOutcome]:
+    found = False
+    for file in locations.files_in(path):
+        found = True
+        yield file if isinstance(file, SkippedSource) else _document(locations.path_key(file), partial(_open, file))
+    if not found:
+        yield SkippedSource(locations.path_key(path), "no files in this folder, hidden ones aside")
+
+
+def _of_url(url: str) -> Iterator[ReadOutcome]:
+    source, found = remote.without_credentials(url), False
+    try:
+        for file in remote.files(url):
+            found = True
+            yield _document(file.source, file.open)
+    except (ImportError, ValueError) as error:  # a package that is missing, a scheme that nobody knows
+        yield SkippedSource(source, remote.without_credentials(str(error)))
+    except Exception as error:  # noqa: BLE001  whatever a file system's client raises is this source's reason
+        yield SkippedSource(source, _reason(error))
+    else:
+        if not found:
+            yield SkippedSource(source, "no files in this folder, hidden ones aside")
+
+
+def _open(path: Path) -> IO[bytes]:
+    """A regular file; a pipe or device would keep the reader waiting."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise UnreadableSourceError(path.name, "not a regular file")
+    return path.open("rb")
+
+
+def _document(source: str, open_file: Callable[[], IO[bytes]]) -> ReadOutcome:
+    try:
+        with open_file() as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        return _unless_blank(_converted(content, source))
+    except Exception as error:  # noqa: BLE001  whatever a converter raises is this file's reason, the others go on
+        return SkippedSource(source, _reason(error))
+
+
+def _converted(content: bytes, source: str) -> SourceDocument:
+    if len(content) > MAX_FILE_BYTES:
+        raise UnreadableSourceError(source, f"larger than {MAX_FILE_BYTES // 1_000_000} MB: split it")
+    if not content:
+        raise UnreadableSourceError(source, "an empty file")
+    converted = convert(content, source)
+    name = PurePosixPath(source)
+    return SourceDocument(
+        converted.text,
+        source=source,
+        title=converted.title or name.stem,
+        occurred_at=converted.occurred_at or day_in(name.name),
+    )
+
+
+def _unless_blank(document: SourceDocument) -> ReadOutcome:
+    return SkippedSource(document.source, _NOTHING) if is_blank(document.text) else document
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnreadableSourceError):
+        return error.reason
+    if isinstance(error, OSError):
+        return remote.without_credentials(locations.reason_of(error))
+    detail = " ".join(str(error).split())[:200]
+    return remote.without_credentials(
+        f"its reader failed with {type(error).__name__}" + (f": {detail}" if detail else "")
+    )

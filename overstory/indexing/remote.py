@@ -1,0 +1,44 @@
+"""Files behind a URL, by fsspec: `s3://…`, `gs://…`, `https://…`, `memory://…`, and folders where there are any."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, TypeAlias
+
+FileSystem: TypeAlias = Any
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://\S+")
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_WITHOUT_FOLDERS = ("http://", "https://")
+"""Asked whether an address is a folder, fsspec would fetch the page and take its links for files."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    source: str
+    """Its URL without user and password."""
+    open: Callable[[], IO[bytes]]
+
+
+def is_url(text: str) -> bool:
+    return _URL.fullmatch(text) is not None
+
+
+def without_credentials(text: str) -> str:
+    """A URL, or a text that holds some, without users and passwords."""
+    return _CREDENTIALS.sub("", text)
+
+
+def files(url: str) -> Iterator[RemoteFile]:
+    """The file at a URL, or all files below it in sorted order, hidden ones left out."""
+    import fsspec
+
+    filesystem, path = fsspec.url_to_fs(url)
+    source = without_credentials(url)
+    if url.startswith(_WITHOUT_FOLDERS) or not filesystem.isdir(path):
+        yield RemoteFile(source, partial(filesystem.open, path, "rb"))
+        return
+    for name in sorted(filesystem.find(path)):
+        below = name.removeprefix(path).lstrip("/")
+        if not any(part.startswith(".") for part in below.split("/")):
+            yield RemoteFile(f"{source.rstrip('/')}/{below}", partial(filesystem.open, name, "rb"))
