@@ -62,7 +62,7 @@ async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID |
 
 
 def check_name(name: str) -> None:
-    if not isinstance(name, str) or not name.strip():
+    if not name.strip():
         raise InvalidOptionError("dataset_name", name, "a name of at least one character")
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")

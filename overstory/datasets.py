@@ -1,12 +1,15 @@
 """Looking after datasets: which there are, what they hold, how their index stands."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from overstory import access
 from overstory.columns import columns_of, row_from
-from overstory.indexing import publishing
+from overstory.indexing import archive, publishing
+from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
 from overstory.indexing.verification import Violation
 from overstory.models import (
@@ -26,7 +29,7 @@ from overstory.models import (
     TextSummary,
 )
 from overstory.results import DatasetStatus, TreeEntry
-from overstory.runtime import OpenDataset, current_runtime
+from overstory.runtime import OpenDataset, check_embedding, current_runtime
 
 User = str | UUID | None
 
@@ -174,6 +177,36 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
         return await publishing.roll_back(store, opened.tenant, held.lease, generation)
 
 
+async def export(dataset: str | UUID, folder: str | Path, user: User = None, *, wait_seconds: float = 0) -> ArchiveManifest:
+    """Write a dataset into a new folder of Parquet files with a manifest and checksums.
+
+    Raises:
+        UsageError: the folder exists and is not empty.
+    """
+    opened = await _open(dataset, user, Permission.READ)
+    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds):
+        return await archive.export_dataset(store, opened.tenant, opened.dataset, Path(folder))
+
+
+async def import_archive(folder: str | Path, name: str | None = None, user: User = None) -> Dataset:
+    """Bring an exported dataset into this store, with the same ids, tree and answers.
+
+    Args:
+        name: another name than it had.
+
+    Raises:
+        UnreadableSourceError: it is no archive, or a file of it is damaged.
+        UsageError: the dataset exists already.
+        EmbeddingMismatchError: its vectors are of another model than the settings name.
+    """
+    runtime = await current_runtime()
+    manifest = await asyncio.to_thread(archive.read_manifest, Path(folder))
+    check_embedding(manifest.dataset, runtime.embedder)
+    owner = access.user_id(user)
+    return await archive.import_dataset(runtime.store, Path(folder), manifest, owner_id=owner, name=name)
+
+
 async def pending_ids(opened: OpenDataset) -> set[UUID]:
     """Summaries that the index has yet to look at."""
     found: set[UUID] = set()
@@ -234,8 +267,10 @@ def _entry(row: GlobalContextSummary) -> TreeEntry:
 
 
 __all__ = [
+    "export",
     "generations",
     "graph_data",
+    "import_archive",
     "list_datasets",
     "rollback",
     "root_summary",

@@ -17,9 +17,10 @@ from overstory.models import (
     DocumentChunk,
     Edge,
     Entity,
+    Mention,
     PendingChange,
+    Relation,
     RelationshipLabel,
-    Row,
     TextSummary,
     Usage,
     Vectors,
@@ -96,30 +97,38 @@ def mentions_of(dataset_id: UUID, graph: ChunkGraph) -> tuple[UUID, ...]:
 def nodes_of(chunk: DocumentChunk) -> tuple[list[Entity], list[Edge], list[RelationshipLabel]]:
     """The entities, edges and labels of a chunk that has been read, in its spelling."""
     graph = chunk.graph or ChunkGraph()
-    origin = {"dataset_id": chunk.dataset_id, "chunk_id": chunk.id}
-    entities = {
-        m.name: Entity(
-            id=ids.entity_id(chunk.dataset_id, m.name), name=m.name, type=m.type, description=m.description, **origin
-        )
-        for m in graph.mentions
-    }
+    entities = {m.name: _entity(chunk, m) for m in graph.mentions}
     edges, labels = [], []
     for relation in graph.relations:
         source, target = entities.get(relation.source), entities.get(relation.target)
-        if source and target:
-            edges.append(
-                Edge(
-                    id=ids.edge_id(source.id, relation.name, target.id),
-                    source_id=source.id,
-                    relationship_name=relation.name,
-                    target_id=target.id,
-                    edge_text=relation.text,
-                    **origin,
-                )
-            )
+        if source is not None and target is not None:
+            edges.append(_edge(chunk, relation, source.id, target.id))
             label = ids.label_id(chunk.dataset_id, relation.name)
             labels.append(RelationshipLabel(id=label, dataset_id=chunk.dataset_id, name=relation.name))
     return list(entities.values()), edges, labels
+
+
+def _entity(chunk: DocumentChunk, mention: Mention) -> Entity:
+    return Entity(
+        id=ids.entity_id(chunk.dataset_id, mention.name),
+        dataset_id=chunk.dataset_id,
+        name=mention.name,
+        type=mention.type,
+        description=mention.description,
+        chunk_id=chunk.id,
+    )
+
+
+def _edge(chunk: DocumentChunk, relation: Relation, source: UUID, target: UUID) -> Edge:
+    return Edge(
+        id=ids.edge_id(source, relation.name, target),
+        dataset_id=chunk.dataset_id,
+        source_id=source,
+        relationship_name=relation.name,
+        target_id=target,
+        edge_text=relation.text,
+        chunk_id=chunk.id,
+    )
 
 
 async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChunk]:
@@ -160,7 +169,7 @@ def _with_graph(chunk: DocumentChunk, graph: ChunkGraph) -> DocumentChunk:
 
 
 def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:
-    names = (reading.graph or ChunkGraph()).mentions
+    names = reading.graph.mentions
     return TextSummary(
         id=ids.summary_id(chunk.id),
         dataset_id=chunk.dataset_id,

@@ -119,7 +119,7 @@ async def _without_empty(
     return kept
 
 
-async def _cut(row: GlobalContextSummary, gone: Collection[UUID], own: "_OwnWords") -> GlobalContextSummary:
+async def _cut(row: GlobalContextSummary, gone: set[UUID], own: "_OwnWords") -> GlobalContextSummary:
     facts = tuple(f for f in row.content.facts if not gone.intersection(f.summary_ids))
     content = AreaContent(categories=await _supported(row.content.categories, own), facts=facts)
     text = render_area(content, is_root=row.is_root)

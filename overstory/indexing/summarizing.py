@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from overstory import ids
-from overstory.errors import BudgetExceededError, ModelOverloadedError, ModelUnavailableError
+from overstory.errors import ModelOverloadedError, ModelUnavailableError
 from overstory.indexing.area_tasks import PreparedArea, prepare
 from overstory.indexing.budgets import Budget
 from overstory.indexing.extracting import embed_texts
@@ -105,9 +105,9 @@ async def _find_finished(
         usable.setdefault((row.fingerprint, row.is_root), row)
     ready = []
     for area in areas:
-        row = usable.get((area.fingerprint, area.bucket.is_root))
-        if row and area.bucket.id not in kept:
-            ready.append((_row(job, area, CheckedArea(content=row.content), row.model), row.key))
+        found = usable.get((area.fingerprint, area.bucket.is_root))
+        if found is not None and area.bucket.id not in kept:
+            ready.append((_row(job, area, CheckedArea(content=found.content), found.model), found.key))
     return ready, kept
 
 
@@ -217,18 +217,18 @@ class Shelf:
             try:
                 await self._tenant.put(rows, await embed_texts(self._embedder, [row.text for row in rows]))
             except Exception as error:  # noqa: BLE001 - handed to each who waits for its row
-                _settle(taken, lambda stored, e=error: stored.set_exception(e))
+                _settle(taken, error)
             else:
-                _settle(taken, lambda stored: stored.set_result(None))
+                _settle(taken, None)
 
 
 def _settle(
-    taken: Sequence[tuple[GlobalContextSummary, "asyncio.Future[None]"]],
-    how: Callable[["asyncio.Future[None]"], None],
+    taken: Sequence[tuple[GlobalContextSummary, "asyncio.Future[None]"]], error: Exception | None
 ) -> None:
     for _, stored in taken:
-        if not stored.done():
-            how(stored)
-
-
-__all__ = ["BatchReport", "BudgetExceededError", "Shelf", "Tools", "stage_of", "summarize"]
+        if stored.done():
+            continue
+        if error is None:
+            stored.set_result(None)
+        else:
+            stored.set_exception(error)

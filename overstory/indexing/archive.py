@@ -1,0 +1,197 @@
+"""A dataset as a folder of Parquet files, and back, with the same ids, tree and answers.
+
+    manifest.json       format version, dataset, served index, and for each file its rows and SHA-256
+    Document.parquet    one file a kind: the columns of `columns.columns_of`, and `vector` where the kind has one
+
+Rows are streamed: memory doesn't grow with the dataset.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from overstory.columns import arrow_type, columns_of, row_from
+from overstory.errors import UnreadableSourceError, UsageError
+from overstory.models import KINDS, VECTOR_KINDS, Dataset, Document, Manifest, Row
+from overstory.stores.contract import Store, Tenant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+_ROWS = 2_048
+_IMPORT_ORDER: tuple[type[Row], ...] = (*(k for k in KINDS if k is not Document), Document)
+"""Documents come last: a dataset without them is an import that stopped, and may be repeated."""
+
+
+class ArchivedFile(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: int
+    sha256: str
+
+
+class ArchiveManifest(BaseModel):
+    """What `manifest.json` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: int
+    dataset: Dataset
+    index: Manifest
+    files: dict[str, ArchivedFile]
+
+
+async def export_dataset(store: Store, tenant: Tenant, dataset: Dataset, folder: Path) -> ArchiveManifest:
+    """Write a dataset into a new folder; it appears whole, or not at all.
+
+    Raises:
+        UsageError: the folder exists and is not empty.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty: export into a new folder.")
+    building = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    files = {kind.__name__: await _export_kind(tenant, dataset, kind, building) for kind in KINDS}
+    index = await store.read_manifest(dataset.id)
+    manifest = ArchiveManifest(format_version=FORMAT_VERSION, dataset=dataset, index=index, files=files)
+    await asyncio.to_thread(_write_manifest, building, manifest)
+    if folder.exists():
+        folder.rmdir()
+    building.rename(folder)
+    return manifest
+
+
+def read_manifest(folder: Path) -> ArchiveManifest:
+    """What an archive holds.
+
+    Raises:
+        UnreadableSourceError: it is no archive, or one of a newer Overstory.
+    """
+    try:
+        manifest = TypeAdapter(ArchiveManifest).validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise UnreadableSourceError(str(folder), f"no readable {MANIFEST}: is this an exported dataset?") from error
+    if manifest.format_version > FORMAT_VERSION:
+        found = f"format version {manifest.format_version}, this Overstory knows up to {FORMAT_VERSION}: upgrade it"
+        raise UnreadableSourceError(str(folder), found)
+    return manifest
+
+
+async def import_dataset(
+    store: Store, folder: Path, manifest: ArchiveManifest, *, owner_id: UUID, name: str | None = None
+) -> Dataset:
+    """Bring an archive into a store, under its old id.
+
+    Raises:
+        UnreadableSourceError: a file is damaged; nothing was imported.
+        UsageError: the dataset exists already.
+    """
+    await asyncio.to_thread(_check_files, folder, manifest)
+    wanted = replace(manifest.dataset, owner_id=owner_id, name=name or manifest.dataset.name)
+    dataset = await store.create_dataset(wanted)
+    tenant = await store.tenant(dataset)
+    if dataset.id != wanted.id or await tenant.count(Document):
+        raise UsageError(f"There is a dataset {wanted.name!r} already: forget it first, or import under another name.")
+    lease = await store.acquire_lease(dataset.id, "import", 3600)
+    for kind in _IMPORT_ORDER:
+        async for rows, vectors in _imported(folder, kind, dataset):
+            await tenant.put(rows, vectors)
+    await store.write_manifest(replace(manifest.index, token=lease.token), lease)
+    await store.release_lease(lease)
+    return dataset
+
+
+async def _export_kind(tenant: Tenant, dataset: Dataset, kind: type[Row], folder: Path) -> ArchivedFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = _schema(kind, dataset.embedding_dimensions)
+    path = folder / f"{kind.__name__}.parquet"
+    rows = 0
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=False, write_statistics=False) as writer:
+        async for batch in tenant.batches(kind, schema.names, rows=_ROWS):
+            rows += batch.num_rows
+            table = pa.Table.from_batches([batch]).cast(schema)
+            await asyncio.to_thread(writer.write_table, table)
+    return ArchivedFile(rows=rows, sha256=await asyncio.to_thread(_sha256, path))
+
+
+def _schema(kind: type[Row], dimensions: int) -> "pa.Schema":
+    import pyarrow as pa
+
+    names = [c.name for c in columns_of(kind)] + (["vector"] if kind in VECTOR_KINDS else [])
+    return pa.schema([(name, arrow_type(kind, name, dimensions)) for name in names])
+
+
+def _write_manifest(folder: Path, manifest: ArchiveManifest) -> None:
+    path = folder / MANIFEST
+    text = json.dumps(json.loads(manifest.model_dump_json()), indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    for written in folder.iterdir():
+        with written.open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def _check_files(folder: Path, manifest: ArchiveManifest) -> None:
+    for name, expected in manifest.files.items():
+        path = folder / f"{name}.parquet"
+        if not path.is_file():
+            raise UnreadableSourceError(str(path), "the file is missing from the archive")
+        if _sha256(path) != expected.sha256:
+            raise UnreadableSourceError(str(path), "the file is not the one that was exported: its SHA-256 differs")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+async def _imported(
+    folder: Path, kind: type[Row], dataset: Dataset
+) -> AsyncIterator[tuple[list[Row], np.ndarray[Any, np.dtype[np.float32]] | None]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(folder / f"{kind.__name__}.parquet") as file:
+        batches = file.iter_batches(batch_size=_ROWS)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            for part in _by_vector(batch):
+                yield await asyncio.to_thread(_rows_of, kind, part, dataset)
+
+
+def _by_vector(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
+    """Rows with a vector and rows without one, apart."""
+    import pyarrow.compute as pc
+
+    if "vector" not in batch.schema.names or not batch.column("vector").null_count:
+        yield batch
+        return
+    present = pc.is_valid(batch.column("vector"))
+    for part in (batch.filter(present), batch.filter(pc.invert(present)).drop_columns(["vector"])):
+        if part.num_rows:
+            yield part
+
+
+def _rows_of(
+    kind: type[Row], batch: "pa.RecordBatch", dataset: Dataset
+) -> tuple[list[Row], np.ndarray[Any, np.dtype[np.float32]] | None]:
+    names = [c.name for c in columns_of(kind)]
+    columns = [batch.column(name).to_pylist() for name in names]
+    rows: list[Row] = [row_from(kind, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+    if "vector" not in batch.schema.names:
+        return rows, None
+    joined = b"".join(batch.column("vector").to_pylist())
+    return rows, np.frombuffer(joined, np.float32).reshape(len(rows), dataset.embedding_dimensions)
