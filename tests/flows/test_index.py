@@ -1,0 +1,236 @@
+"""Building the index: planned, paid for once, verified, published."""
+
+import pytest
+
+from overstory import SourceDocument, datasets, global_context_index_pipeline, improve, recall, remember
+from overstory.errors import DatasetNotFoundError, IndexMismatchError, InvalidOptionError, ModelError
+from overstory.results import IndexStatus
+from overstory.testing import ScriptedModelServer, chatter, cut_off, fail, fenced, in_prose, refuse, say, trailing_comma
+from tests.flows.conftest import notes
+
+BAD_OPTIONS = [
+    {"max_bucket_size": 1},
+    {"max_bucket_size": True},
+    {"max_bucket_size": 2.0},
+    {"placement_distance_threshold": -0.1},
+    {"placement_distance_threshold": float("nan")},
+    {"min_overlap": 1.1},
+    {"min_overlap": float("inf")},
+    {"bucketing_strategy": "random"},
+]
+
+
+async def build(**options):
+    return (await improve(build_global_context_index=True, **options)).index
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 9])
+async def test_few_summaries_make_a_whole_tree(count: int):
+    await remember(notes(count) or "   ")
+
+    index = await build()
+
+    levels = (await datasets.status("main_dataset")).level_sizes
+    assert index.status is (IndexStatus.PUBLISHED if count else IndexStatus.EMPTY)
+    assert levels == {0: (), 1: (1,), 2: (1,), 3: (1,), 4: (1,), 5: (2,), 9: (3,)}[count]
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_one_call_a_bucket_and_one_for_the_root(model: ScriptedModelServer):
+    await remember(notes(30))
+    model.forget()
+
+    index = await build()
+
+    assert index.status is IndexStatus.PUBLISHED
+    assert index.model_calls == index.written == index.buckets + 1 == len(model.chats)
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_nothing_new_costs_nothing_and_a_rebuild_pays_for_everything(model: ScriptedModelServer):
+    await remember(notes(20))
+    first = await build()
+    model.forget()
+
+    unchanged = await build()
+    reused = await global_context_index_pipeline(
+        rebuild=True, reuse_unchanged=True, bucketing_strategy="graph", max_bucket_size=4
+    )
+    calls_so_far = len(model.chats)
+    whole = await global_context_index_pipeline(rebuild=True, bucketing_strategy="graph", max_bucket_size=4)
+
+    assert (unchanged.status, unchanged.generation) == (IndexStatus.UNCHANGED, first.generation)
+    assert (reused.model_calls, calls_so_far) == (0, 0)
+    assert whole.model_calls == whole.buckets + 1
+    assert whole.generation > reused.generation > first.generation
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=str)
+async def test_options_are_checked_before_anything_is_read(options: dict[str, object]):
+    with pytest.raises(InvalidOptionError, match=next(iter(options))):
+        await global_context_index_pipeline(dataset="never made", **options)
+
+
+async def test_an_index_is_not_extended_with_other_options():
+    await remember(notes(8))
+    await build()
+
+    with pytest.raises(IndexMismatchError, match="rebuild=True"):
+        await global_context_index_pipeline(bucketing_strategy="vector", max_bucket_size=4)
+
+    assert (await build()).status is IndexStatus.UNCHANGED
+
+
+async def test_the_everyday_call_extends_an_index_of_any_options():
+    await remember(notes(8))
+    await global_context_index_pipeline(bucketing_strategy="vector", max_bucket_size=5)
+    await remember(notes(3, first=8), self_improvement=False)
+
+    index = await build()
+
+    status = await datasets.status("main_dataset")
+    assert index.status is IndexStatus.PUBLISHED
+    assert (status.bucketing_strategy, status.max_bucket_size, status.pending) == ("vector", 5, 0)
+
+
+async def test_a_misspelt_dataset_is_not_made():
+    await remember(notes(2), "meetings")
+
+    with pytest.raises(DatasetNotFoundError, match="'meetings'"):
+        await improve("meetngs", build_global_context_index=True)
+
+    assert [d.name for d in await datasets.list_datasets()] == ["meetings"]
+
+
+async def test_identical_texts_end_in_a_tree_soon():
+    same = [SourceDocument("Same text about Anna Hofer and Northstar.", source=f"{i}.md") for i in range(10)]
+    await remember(same)
+
+    index = await build()
+
+    assert index.status is IndexStatus.PUBLISHED
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_unrelated_texts_make_no_singletons():
+    await remember([f"Qz{i}ab wx{i}cd yv{i}ef gh{i}ij." for i in range(40)])
+
+    await global_context_index_pipeline(bucketing_strategy="vector", max_bucket_size=4)
+
+    status = await datasets.status("main_dataset")
+    assert status.level_sizes == (10, 3)
+
+
+# --- what models do ---
+
+
+@pytest.mark.parametrize("behaviour", [fenced(), in_prose(), trailing_comma()], ids=["fenced", "prose", "comma"])
+async def test_usable_answers_are_taken_at_the_first_try(model: ScriptedModelServer, behaviour):
+    await remember(notes(8))
+    model.forget()
+    model.when(behaviour, schema="AreaAnswer")
+
+    index = await build()
+
+    assert index.degraded == 0
+    assert len(model.chats) == index.buckets + 1
+
+
+@pytest.mark.parametrize("behaviour", [cut_off(), say("Just some words."), chatter(), refuse()], ids=["cut", "plain", "chat", "refused"])
+async def test_an_unusable_answer_is_replaced_and_marked(model: ScriptedModelServer, behaviour):
+    await remember(notes(12))
+    model.when(behaviour, text="Note 7:", schema="AreaAnswer")
+
+    index = await build()
+
+    entries = await datasets.tree("main_dataset")
+    fallen = [e for e in entries if e.degraded]
+    assert index.status is IndexStatus.PUBLISHED
+    assert 1 <= index.degraded == len(fallen)
+    assert all(e.text.count("Facts:") == 1 for e in entries)
+    assert "I will now" not in "".join(e.text for e in entries)
+
+
+async def test_one_bucket_that_always_fails_stops_nothing(model: ScriptedModelServer):
+    await remember(notes(48))
+    model.when(fail(500), text="Note 7:", schema="AreaAnswer")
+
+    index = await build()
+
+    assert index.status is IndexStatus.PUBLISHED
+    assert index.degraded >= 1
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_degraded_texts_are_tried_again(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.when(say("Just some words."), text="Note 7:", schema="AreaAnswer")
+    await build()
+    model.behave()
+    model.forget()
+
+    index = await build()
+
+    assert index.degraded == 0
+    assert 1 <= index.model_calls < index.buckets + 1
+
+
+async def test_a_model_that_is_down_leaves_no_half_index(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.when(fail(500))
+
+    failed = await improve(build_global_context_index=True)
+
+    config = {"include_global_context_index": True}
+    answers = await recall("What about Northstar?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=config)
+    assert failed.index.status is IndexStatus.FAILED
+    assert "openai/scripted" in failed.index.reason and failed.warnings
+    assert failed.index.generation == 0
+    assert "World summary" not in answers[0].text
+
+
+async def test_a_model_that_is_down_leaves_the_old_index_served(model: ScriptedModelServer):
+    await remember(notes(12))
+    first = await build()
+    await remember(notes(4, first=12), self_improvement=False)
+    model.when(fail(500))
+
+    failed = await improve(build_global_context_index=True)
+
+    assert failed.index.status is IndexStatus.FAILED
+    assert failed.index.generation == first.generation
+    assert await datasets.root_summary((await datasets.list_datasets())[0].id)
+
+
+async def test_the_pipeline_raises_what_improve_reports(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.when(fail(500))
+
+    with pytest.raises(ModelError):
+        await global_context_index_pipeline()
+
+
+async def test_a_wrong_key_ends_at_once(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.forget()
+    model.when(fail(401))
+
+    failed = await improve(build_global_context_index=True)
+
+    assert failed.index.status is IndexStatus.FAILED
+    assert "LLM_API_KEY" in failed.index.reason
+    assert len(model.chats) <= 16
+
+
+async def test_a_stopped_build_goes_on_where_it_was(model: ScriptedModelServer):
+    await remember(notes(40))
+    model.forget()
+
+    stopped = await build(max_calls=5)
+    finished = await build()
+
+    assert stopped.status is IndexStatus.STOPPED
+    assert (stopped.model_calls, stopped.generation) == (5, 0)
+    assert finished.status is IndexStatus.PUBLISHED
+    assert finished.reused == 5
+    assert len(model.chats) == finished.buckets + 1

@@ -1,0 +1,247 @@
+"""An index that changes: growth, edits, forgetting, rebuild, rollback, two writers."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
+from overstory.errors import DatasetBusyError, DatasetNotFoundError, DocumentNotFoundError, GenerationNotFoundError
+from overstory.results import IndexStatus
+from overstory.testing import ScriptedModelServer
+from tests.flows.conftest import notes
+
+CANARY = "zorblaxite"
+WITH_INDEX = {"include_global_context_index": True, "global_context_index_top_k": 10}
+
+
+def documents(count: int, first: int = 0) -> list[SourceDocument]:
+    return [SourceDocument(t, source=f"{first + i}.md") for i, t in enumerate(notes(count, first))]
+
+
+async def build():
+    return (await improve(build_global_context_index=True)).index
+
+
+async def prelude(question: str = "What is going on?") -> str:
+    found = await recall(question, "GRAPH_COMPLETION", only_context=True, retriever_specific_config=WITH_INDEX)
+    return found[0].text if found else ""
+
+
+async def index_texts() -> str:
+    return "\n".join(e.text for e in await datasets.tree("main_dataset"))
+
+
+def bytes_of(home: Path) -> bytes:
+    return b"".join(p.read_bytes() for p in home.rglob("*") if p.is_file())
+
+
+async def test_documents_added_one_at_a_time_are_all_covered():
+    for i in range(24):
+        await remember(documents(1, first=i), self_improvement=False)
+        await build()
+        assert await datasets.verify("main_dataset") == []
+
+    status = await datasets.status("main_dataset")
+
+    assert (status.summaries, status.pending) == (24, 0)
+    assert status.level_sizes[0] <= 10
+
+
+async def test_one_more_document_costs_a_path(model: ScriptedModelServer):
+    await remember(documents(60))
+    await build()
+    await remember(documents(1, first=60), self_improvement=False)
+    model.forget()
+
+    index = await build()
+
+    levels = len((await datasets.status("main_dataset")).level_sizes)
+    assert index.status is IndexStatus.PUBLISHED
+    assert index.model_calls == len(model.chats) <= levels + 4
+
+
+async def test_an_edit_reaches_bucket_and_root(model: ScriptedModelServer):
+    await remember([*documents(11), SourceDocument("The Harbour launch is on 3 May.", source="launch.md")])
+    await build()
+    await remember(SourceDocument("The Harbour launch is on 9 June.", source="launch.md"), self_improvement=False)
+    model.forget()
+
+    await build()
+
+    texts = await index_texts()
+    assert "9 June" in texts and "3 May" not in texts
+    assert len(model.chats) <= 3
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_what_is_forgotten_is_gone_at_once_and_everywhere(plain_environment: Path):
+    await remember([*documents(19), SourceDocument(f"The {CANARY} was found by Anna Hofer in Porto.", source="c.md")])
+    await build()
+    assert CANARY in await index_texts()
+
+    result = await forget("main_dataset", document="c.md")
+
+    assert result.documents == 1
+    assert CANARY not in await prelude(f"What is {CANARY}?")
+    assert CANARY not in await index_texts()
+    assert "World summary:" in await prelude()
+    await build()
+    assert CANARY not in await prelude(f"What is {CANARY}?")
+    await datasets.erase_traces("main_dataset")
+    assert CANARY.encode() not in bytes_of(plain_environment)
+
+
+async def test_deletions_alone_rewrite_only_the_touched_path(model: ScriptedModelServer):
+    await remember(documents(40))
+    await build()
+    await forget("main_dataset", document=["3.md", "4.md", "5.md"])
+    model.forget()
+
+    index = await build()
+
+    levels = len((await datasets.status("main_dataset")).level_sizes)
+    assert index.status is IndexStatus.PUBLISHED
+    assert len(model.chats) <= 3 * (levels + 1) + 1
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_forgetting_everything_leaves_no_index():
+    await remember(documents(9))
+    await build()
+    await forget("main_dataset", document=[f"{i}.md" for i in range(9)])
+
+    index = await build()
+
+    assert index.status is IndexStatus.EMPTY
+    assert await datasets.tree("main_dataset") == []
+    assert (await datasets.status("main_dataset")).entities == 0
+
+
+async def test_deleted_and_added_again_costs_no_index_call(model: ScriptedModelServer):
+    await remember(documents(12))
+    await build()
+    await forget("main_dataset", document="5.md")
+    await build()
+    await remember(documents(1, first=5), self_improvement=False)
+    model.forget()
+
+    await build()
+
+    assert len(model.chats) <= 3
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_a_dropped_dataset_is_another_one_when_it_is_made_again():
+    first = await remember(documents(3), "notes")
+    await forget("notes")
+    with pytest.raises(DatasetNotFoundError):
+        await improve("notes")
+
+    second = await remember(documents(1), "notes")
+
+    assert first.dataset_id != second.dataset_id
+    assert (await datasets.status("notes")).documents == 1
+
+
+async def test_an_unknown_document_is_named():
+    await remember(documents(3))
+
+    with pytest.raises(DocumentNotFoundError, match="nope"):
+        await forget("main_dataset", document="nope.md")
+
+    assert (await datasets.status("main_dataset")).documents == 3
+
+
+async def test_rollback_serves_the_older_generation_and_the_next_improve_catches_up():
+    await remember(documents(12))
+    first = await build()
+    old_root = await datasets.root_summary("main_dataset")
+    await remember(documents(6, first=12), self_improvement=False)
+    second = await build()
+
+    await datasets.rollback("main_dataset", first.generation)
+
+    assert await datasets.root_summary("main_dataset") == old_root
+    assert (await datasets.status("main_dataset")).pending >= 6
+    third = await build()
+    assert third.generation > second.generation
+    assert (await datasets.status("main_dataset")).summaries == 18
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_an_older_generation_can_be_asked():
+    await remember(documents(8))
+    first = await build()
+    await remember([SourceDocument(f"{CANARY} arrived.", source="c.md")], self_improvement=False)
+    second = await build()
+
+    old = await recall("All?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=WITH_INDEX, generation=first.generation)
+
+    assert old[0].generation == first.generation < second.generation
+    with pytest.raises(GenerationNotFoundError):
+        await recall("All?", "GRAPH_COMPLETION", generation=99)
+
+
+async def test_a_rebuild_changes_strategy_and_size_while_the_old_one_is_served():
+    await remember(documents(20))
+    await build()
+
+    index = await global_context_index_pipeline(rebuild=True, bucketing_strategy="vector", max_bucket_size=10)
+
+    status = await datasets.status("main_dataset")
+    assert (status.bucketing_strategy, status.max_bucket_size, status.level_sizes) == ("vector", 10, (2,))
+    assert index.written == 3
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_one_of_four_builds_at_once_and_the_others_are_told(model: ScriptedModelServer):
+    await remember(documents(12))
+    await remember(documents(12), "other")
+    jobs = [improve(build_global_context_index=True) for _ in range(4)]
+
+    results = await asyncio.gather(*jobs, improve("other", build_global_context_index=True), return_exceptions=True)
+
+    busy = [r for r in results[:4] if isinstance(r, DatasetBusyError)]
+    done = [r for r in results[:4] if not isinstance(r, BaseException)]
+    assert len(busy) + len(done) == 4 and done and busy
+    assert f"process {os.getpid()}" in str(busy[0])
+    assert results[4].index.status is IndexStatus.PUBLISHED
+    assert await datasets.verify("main_dataset") == []
+
+
+async def test_those_who_wait_come_after_one_another():
+    await remember(documents(6))
+    jobs = [improve(build_global_context_index=True, wait_seconds=30) for _ in range(3)]
+
+    results = await asyncio.gather(*jobs)
+
+    assert sorted(r.index.status for r in results) == ["published", "unchanged", "unchanged"]
+
+
+async def test_every_fact_resolves_to_documents_that_exist():
+    await remember(documents(30))
+    await build()
+    await forget("main_dataset", document="7.md")
+    await build()
+
+    facts = [f for e in await datasets.tree("main_dataset") for f in e.facts]
+    sources = await datasets.sources_of("main_dataset", facts)
+
+    assert facts and all(sources)
+    assert "7.md" not in {s for several in sources for s in several}
+
+
+async def test_export_and_import_give_the_same_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    await remember(documents(14), "notes")
+    await improve("notes", build_global_context_index=True)
+    tree, answers = await datasets.tree("notes"), await recall("Northstar?", "CHUNKS", datasets="notes")
+    await datasets.export("notes", tmp_path / "out")
+    monkeypatch.setenv("OVERSTORY_HOME", str(tmp_path / "other home"))
+
+    await datasets.import_archive(tmp_path / "out")
+
+    assert await datasets.tree("notes") == tree
+    assert [a.text for a in await recall("Northstar?", "CHUNKS", datasets="notes")] == [a.text for a in answers]
+    assert await datasets.verify("notes") == []

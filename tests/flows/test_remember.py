@@ -1,0 +1,73 @@
+"""Taking documents in."""
+
+from pathlib import Path
+
+import pytest
+
+from overstory import SourceDocument, datasets, improve, remember
+from overstory.errors import ModelError
+from overstory.results import DocumentStatus
+from overstory.testing import ScriptedModelServer, fail
+from tests.flows.conftest import notes
+
+
+async def test_one_call_a_chunk_and_none_the_second_time(model: ScriptedModelServer):
+    first = await remember(notes(12))
+
+    second = await remember(notes(12))
+
+    assert (first.chunks, first.model_calls) == (12, 12)
+    assert {d.status for d in first.documents} == {DocumentStatus.ADDED}
+    assert (second.chunks, second.model_calls) == (0, 0)
+    assert {d.status for d in second.documents} == {DocumentStatus.UNCHANGED}
+    assert len(model.chats) == 12
+
+
+async def test_an_edit_reads_only_what_it_touches(model: ScriptedModelServer):
+    paragraphs = [f"Section {i}. " + " ".join(f"Word{i}x{j} stands here." for j in range(40)) for i in range(20)]
+    await remember(SourceDocument("\n\n".join(paragraphs), source="long.md"))
+    before = len(model.chats)
+    paragraphs[10] += " A new sentence about Porto."
+
+    result = await remember(SourceDocument("\n\n".join(paragraphs), source="long.md"))
+
+    assert result.documents[0].status is DocumentStatus.UPDATED
+    assert 1 <= result.model_calls <= 3 < before
+    assert (await datasets.status("main_dataset")).incomplete == 0
+
+
+async def test_blank_documents_are_skipped_and_the_rest_goes_on(tmp_path: Path):
+    (tmp_path / "a.md").write_text("Anna Hofer leads Northstar.")
+    (tmp_path / "b.md").write_text("  \n ")
+    (tmp_path / "c.md").write_bytes(b"")
+    (tmp_path / "d.txt").write_bytes(b"\xef\xbb\xbf")
+    (tmp_path / "e.txt").write_text("Luis Ortega tests Bluebird.")
+
+    result = await remember(tmp_path)
+
+    skipped = [d for d in result.documents if d.status is DocumentStatus.SKIPPED]
+    assert len(skipped) == 3 and all(d.reason for d in skipped)
+    assert (await datasets.status("main_dataset")).documents == 2
+
+
+async def test_a_model_that_is_down_loses_nothing(model: ScriptedModelServer):
+    model.when(fail(500))
+    with pytest.raises(ModelError):
+        await remember(notes(4))
+    model.behave()
+
+    result = await improve()
+
+    status = await datasets.status("main_dataset")
+    assert result.completed_chunks == 4
+    assert (status.documents, status.incomplete, status.chunks) == (4, 0, 4)
+
+
+async def test_odd_names_are_only_names():
+    odd = ['"quoted"', "it's", "back`tick", "a\\b", "new\nline", "tab\tbed", "---", "## Facts", "🚀", "x" * 300]
+    documents = [SourceDocument(f"Anna Hofer wrote number {i}.", source=name) for i, name in enumerate(odd)]
+
+    result = await remember(documents, 'odd "dataset" `name`\n## x')
+
+    assert len(result.documents) == len(odd)
+    assert (await datasets.status('odd "dataset" `name`\n## x')).documents == len(odd)
