@@ -15,16 +15,18 @@ from overstory.cli.terminal import output
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from overstory.results import ImproveResult, IndexResult, RecallResult, RememberResult, TreeNode
+    from overstory.indexing.sources import SourceInput
+    from overstory.results import ImproveResult, IndexResult, RecallResult, RememberResult, TreeEntry
 
 OWN_QUESTION = "What is this about, what changed over time, and where does it stand now?"
+LEVELS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
     read: "RememberResult"
     improved: "ImproveResult"
-    root: "TreeNode | None"
+    tree: "list[TreeEntry]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +76,10 @@ async def _build(name: str, folder: Path | None, *, fresh: bool) -> Built:
     from overstory.demo import read_notes
 
     await _start_clean(name, fresh=fresh)
-    read = await overstory.remember(read_notes() if folder is None else folder, name)
+    data: SourceInput = read_notes() if folder is None else folder
+    read = await overstory.remember(data, name)
     improved = await overstory.improve(name, build_global_context_index=True)
-    return Built(read=read, improved=improved, root=(await overstory.datasets.tree(name)).root)
+    return Built(read=read, improved=improved, tree=await overstory.datasets.tree(name, levels=LEVELS_SHOWN))
 
 
 async def _start_clean(name: str, *, fresh: bool) -> None:
@@ -124,9 +127,9 @@ def _show_built(built: Built, console: "Console") -> None:
     rendering.read(built.read, console)
     if built.improved.index is not None:
         rendering.indexed(built.improved.index, console)
-    if built.root is not None:
+    if built.tree:
         console.print()
-        console.print(draw(built.root, facts=6))
+        console.print(draw(built.tree, facts=6))
 
 
 def _show_asked(asked: Asked, question: str, console: "Console") -> None:

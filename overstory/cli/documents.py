@@ -25,7 +25,7 @@ def remember(
         list[str] | None, typer.Option("--node-set", metavar="TAG", help="A tag of these documents; may be repeated.")
     ] = None,
     improve: Annotated[
-        bool, typer.Option("--improve/--no-improve", help="Finish and link what was read (no index).")
+        bool, typer.Option("--improve/--no-improve", help="Also refresh the index, where there is one.")
     ] = True,
     wait_seconds: WaitSeconds = 0,
     json: Json = False,
@@ -62,6 +62,7 @@ def forget(
         typer.Option("--document", metavar="SOURCE", help="A document's source or id; may be repeated."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,
+    wait_seconds: WaitSeconds = 0,
     json: Json = False,
 ) -> None:
     """Remove documents, or a whole dataset.
@@ -70,7 +71,9 @@ def forget(
     """
     if not document and not yes:
         _ask(dataset)
-    result = perform("forget", lambda: overstory.forget(dataset, document=document), json=json)
+    result = perform(
+        "forget", lambda: overstory.forget(dataset, document=document, wait_seconds=wait_seconds), json=json
+    )
     if json:
         jsonforms.write("forget", jsonforms.fields(result))
     else:

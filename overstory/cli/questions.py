@@ -10,7 +10,9 @@ from overstory.cli.options import DEFAULT_DATASET, Json
 from overstory.cli.performing import finish, perform
 from overstory.cli.terminal import output
 
-SearchTypeName = Literal["GRAPH_COMPLETION", "CHUNKS", "SUMMARIES"]
+SearchTypeName = Literal[
+    "GRAPH_COMPLETION", "HYBRID_COMPLETION", "RAG_COMPLETION", "CHUNKS", "CHUNKS_LEXICAL", "SUMMARIES"
+]
 """The names of `SearchType`, written out so that `overstory --help` loads nothing."""
 
 
@@ -32,15 +34,12 @@ def recall(
     json: Json = False,
 ) -> None:
     """Ask a question."""
-    from overstory.cli.rendering import recalled
-    from overstory.results import SearchType
-
     names = dataset or [DEFAULT_DATASET]
     results = perform(
         "recall",
         lambda: overstory.recall(
             question,
-            SearchType(search_type),
+            search_type,
             datasets=names,
             top_k=top_k,
             only_context=only_context,
@@ -51,5 +50,7 @@ def recall(
     if json:
         jsonforms.write("recall", {"results": [jsonforms.recalled(result) for result in results]})
     else:
+        from overstory.cli.rendering import recalled
+
         recalled(results, names, output())
     finish(in_part=any(result.evidence.notes for result in results))

@@ -1,62 +1,53 @@
 """The tree of summaries, drawn."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from rich.text import Text
-from rich.tree import Tree as Drawing
+from rich.tree import Tree
 
 from overstory.cli.rendering import count
 from overstory.cli.terminal import one_line
 from overstory.indexing.rendering import FACTS_HEADING
 
 if TYPE_CHECKING:
-    from overstory.results import TreeNode
+    from overstory.results import TreeEntry
+
+TOPIC_LINES = 2
 
 
-def draw(root: "TreeNode", *, facts: int, levels: int | None = None) -> Drawing:
-    """The tree below a root.
+def draw(entries: Sequence["TreeEntry"], *, facts: int) -> Tree:
+    """The tree, or its upper levels.
 
     Args:
-        facts: how many facts of the root are shown; areas show one, those of level 0 none.
-        levels: how many levels below the root are shown; None for all.
+        entries: the root first, as `datasets.tree` gives them.
+        facts: how many facts of the root are shown; an area shows one, those of level 0 none.
     """
-    drawing = Drawing(_lines(root, facts), guide_style="dim")
-    _grow(drawing, root, levels)
-    return drawing
+    root = entries[0]
+    tree = Tree(_lines(root, facts), guide_style="dim")
+    _grow(tree, root, {entry.id: entry for entry in entries})
+    return tree
 
 
-def _grow(drawing: Drawing, node: "TreeNode", levels: int | None) -> None:
-    if levels == 0:
-        return
-    for child in node.children:
-        branch = drawing.add(_lines(child, min(child.level, 1)))
-        _grow(branch, child, None if levels is None else levels - 1)
+def _grow(tree: Tree, entry: "TreeEntry", entries: Mapping[UUID, "TreeEntry"]) -> None:
+    for child in (entries[key] for key in entry.child_ids if key in entries):
+        _grow(tree.add(_lines(child, min(child.level, 1))), child, entries)
 
 
-def _lines(node: "TreeNode", facts: int) -> Text:
-    """A node's heading, what it is about, and its first facts: one line each."""
-    about, _, told = node.text.partition(f"\n\n{FACTS_HEADING}\n")
-    lines = [
-        Text(_heading(node), style="bold"),
-        *map(_short, about.split("\n")[1:3]),
-        *map(_short, told.split("\n")[:facts]),
-    ]
-    text = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
-    text.no_wrap, text.overflow = True, "ellipsis"
-    return text
+def _lines(entry: "TreeEntry", facts: int) -> Text:
+    """An entry's heading, what it is about, and its first facts, each cut to one line of the terminal."""
+    about, _, told = entry.text.partition(f"\n\n{FACTS_HEADING}\n")
+    shown = [*about.split("\n")[1 : 1 + TOPIC_LINES], *told.split("\n")[:facts]]
+    lines = [Text(heading(entry), style="bold"), *(Text(one_line(line.removeprefix("- "))) for line in shown)]
+    return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 
 
-def _short(line: str) -> Text:
-    return Text(one_line(line.removeprefix("- ")))
-
-
-def _heading(node: "TreeNode") -> str:
-    below = count(
-        node.child_count, "summary" if node.level == 0 else "area", "summaries" if node.level == 0 else "areas"
+def heading(entry: "TreeEntry") -> str:
+    """`level 0 · 4 summaries, stale`."""
+    kinds = ("summary", "summaries") if entry.level == 0 else ("area", "areas")
+    marks = {"degraded": entry.degraded, "stale": entry.stale, "withheld": entry.withheld}
+    name = "root" if entry.is_root else f"level {entry.level}"
+    return ", ".join(
+        [f"{name} · {count(len(entry.child_ids), *kinds)}", *(mark for mark, set_ in marks.items() if set_)]
     )
-    marks = [
-        name
-        for name, marked in (("degraded", node.degraded), ("stale", node.stale), ("withheld", node.withheld))
-        if marked
-    ]
-    return ", ".join([f"{'root' if node.is_root else f'level {node.level}'} · {below}", *marks])

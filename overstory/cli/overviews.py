@@ -1,0 +1,94 @@
+"""A dataset and its index at a glance, as text for people."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from overstory.cli.rendering import count, quoted, say, suggest
+from overstory.cli.terminal import one_line
+from overstory.cli.trees import draw
+from overstory.indexing.verification import Violation
+from overstory.results import DatasetStatus, TreeEntry
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+VIOLATIONS_SHOWN = 20
+
+
+def tree(dataset: str, entries: Sequence[TreeEntry], console: "Console", *, facts: int) -> None:
+    if entries:
+        console.print(draw(entries, facts=facts))
+    else:
+        say(console, f"{one_line(dataset)} has no index yet.")
+        suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
+
+
+def verified(dataset: str, violations: Sequence[Violation], console: "Console") -> None:
+    name = one_line(dataset)
+    say(console, f"The index of {name} is sound." if not violations else f"The index of {name} is not sound:")
+    for violation in violations[:VIOLATIONS_SHOWN]:
+        say(console, f"  {one_line(f"{violation.rule}: {violation.message}")}", "red")
+    if len(violations) > VIOLATIONS_SHOWN:
+        say(console, f"  … and {len(violations) - VIOLATIONS_SHOWN:,} more (--json names them all)", "red")
+
+
+def datasets(found: Sequence[DatasetStatus], console: "Console") -> None:
+    """All datasets, a line each."""
+    if not found:
+        say(console, "There is no dataset yet.")
+        suggest(console, "overstory remember path/to/your/files", "overstory demo")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("dataset", overflow="fold")
+    for heading in ("documents", "chunks", "generation", "areas", "pending"):
+        table.add_column(heading, justify="right")
+    for status in found:
+        numbers = (status.documents, status.chunks, status.generation, sum(status.level_sizes), status.pending)
+        table.add_row(one_line(status.name), *(f"{number:,}" for number in numbers))
+    console.print(table)
+
+
+def dataset(status: DatasetStatus, console: "Console") -> None:
+    """One dataset, a line for each thing worth knowing."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in (*_contents(status), *_index(status), *_store(status)):
+        table.add_row(name, one_line(value))
+    console.print(table)
+    if status.pending or status.incomplete or status.stale or status.unpublished:
+        suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
+
+
+def _contents(status: DatasetStatus) -> Iterator[tuple[str, str]]:
+    yield "dataset", f"{status.name} ({status.id})"
+    left = f", {status.incomplete:,} not finished" if status.incomplete else ""
+    yield "documents", f"{status.documents:,}{left}"
+    yield "chunks", f"{status.chunks:,}"
+    yield "graph", f"{count(status.entities, 'entity', 'entities')}, {count(status.edges, 'connection')}"
+    yield "vectors", f"{status.embedding_model}, {status.embedding_dimensions} dimensions"
+    if status.writer:
+        yield "written by", status.writer
+
+
+def _index(status: DatasetStatus) -> Iterator[tuple[str, str]]:
+    if not status.generation or status.built_at is None:
+        yield "index", f"none, {count(status.pending, 'summary', 'summaries')} pending"
+        return
+    yield "index", f"generation {status.generation} of {status.built_at:%Y-%m-%d %H:%M} UTC, written by {status.model}"
+    shape = " + ".join(f"{size:,}" for size in status.level_sizes) or "0"
+    yield "areas", f"{shape} (by level), {status.bucketing_strategy}, at most {status.max_bucket_size} together"
+    yield "covers", f"{count(status.summaries, 'summary', 'summaries')}, {status.pending:,} pending"
+    marks = {"degraded": status.degraded, "stale": status.stale}
+    if any(marks.values()):
+        yield "texts", ", ".join(f"{number:,} {mark}" for mark, number in marks.items() if number)
+    if status.unpublished:
+        yield "builds", f"{count(status.unpublished, 'build')} stopped; the next one goes on from there"
+    yield "kept", ", ".join(map(str, status.generations))
+
+
+def _store(status: DatasetStatus) -> Iterator[tuple[str, str]]:
+    for name, value in status.store.items():
+        yield f"store {name}", f"{value:,}" if isinstance(value, int) else value
