@@ -207,6 +207,11 @@ async def import_archive(folder: str | Path, name: str | None = None, user: User
     return await archive.import_dataset(runtime.store, Path(folder), manifest, owner_id=owner, name=name)
 
 
+async def erase_traces(dataset: str | UUID, user: User = None) -> None:
+    """Make what was forgotten unreadable in the store's own files, as far as the store can do that."""
+    await (await _open(dataset, user, Permission.DELETE)).tenant.erase_traces()
+
+
 async def pending_ids(opened: OpenDataset) -> set[UUID]:
     """Summaries that the index has yet to look at."""
     found: set[UUID] = set()
@@ -267,6 +272,7 @@ def _entry(row: GlobalContextSummary) -> TreeEntry:
 
 
 __all__ = [
+    "erase_traces",
     "export",
     "generations",
     "graph_data",

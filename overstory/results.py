@@ -88,6 +88,36 @@ class IndexResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LevelPreview:
+    """What one level of a build will take; tokens and cost are ceilings, without repeated tries."""
+
+    level: int
+    is_root: bool
+    buckets: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPreview:
+    """What bringing the index up to date would take, before anything is paid."""
+
+    model: str
+    buckets: int
+    """Of the finished tree, without the root."""
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    """At most; None when no price is known for the model."""
+    levels: tuple[LevelPreview, ...]
+    incomplete_documents: int = 0
+    """Documents that would be finished first; their chunks cost calls too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RememberResult:
     dataset: str
     dataset_id: UUID
@@ -108,6 +138,8 @@ class ImproveResult:
     dataset: str
     index: IndexResult | None
     """None when the index was not asked for."""
+    preview: IndexPreview | None = None
+    """With `preview=True`: what the index would take; nothing was done then."""
     completed_chunks: int = 0
     """Chunks that an earlier run had left without graph, summary or vectors."""
     warnings: tuple[str, ...] = ()

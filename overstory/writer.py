@@ -113,6 +113,10 @@ class Writer(Protocol):
         """
         ...
 
+    def token_ceiling(self, task: AreaTask) -> tuple[int, int]:
+        """At most how many tokens writing an area takes: of the prompt, and of the answer. (0, 0) without a model."""
+        ...
+
     def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:
         """Answer a prompt, piece by piece."""
         ...

@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from overstory import ids
@@ -31,14 +31,23 @@ class PreparedArea:
 
 
 async def prepare(
-    tenant: Tenant, writer: Writer, settings: Settings, job: Job, buckets: Sequence[PlannedBucket]
+    tenant: Tenant,
+    writer: Writer,
+    settings: Settings,
+    job: Job,
+    buckets: Sequence[PlannedBucket],
+    known: Mapping[UUID, GlobalContextSummary] | None = None,
 ) -> list[PreparedArea]:
-    """Read the children of buckets of one level and say what is to be written from them."""
+    """Read the children of buckets of one level and say what is to be written from them.
+
+    Args:
+        known: children that need not be read from the store.
+    """
     if buckets[0].level == 0:
         inputs, entities = await _from_summaries(tenant, buckets)
         categories: dict[UUID, tuple[Category, ...]] = {}
     else:
-        inputs, categories = await _from_buckets(tenant, job, buckets)
+        inputs, categories = await _from_buckets(tenant, job, buckets, known or {})
         entities = {}
     prepared = []
     for bucket in buckets:
@@ -83,8 +92,6 @@ def _task(
 
 
 def _numbered(inputs: Sequence[AreaInput]) -> tuple[AreaInput, ...]:
-    from dataclasses import replace
-
     return tuple(replace(i, number=n) for n, i in enumerate(inputs, 1))
 
 
@@ -128,9 +135,10 @@ def _frequent_entities(summaries: Sequence[TextSummary]) -> list[UUID]:
 
 
 async def _from_buckets(
-    tenant: Tenant, job: Job, buckets: Sequence[PlannedBucket]
+    tenant: Tenant, job: Job, buckets: Sequence[PlannedBucket], known: Mapping[UUID, GlobalContextSummary]
 ) -> tuple[dict[UUID, list[AreaInput]], dict[UUID, tuple[Category, ...]]]:
-    children = await read_children(tenant, job, [c for b in buckets for c in b.child_ids])
+    unknown = [c for b in buckets for c in b.child_ids if c not in known]
+    children = {**known, **await read_children(tenant, job, unknown)}
     inputs = {b.id: [i for c in b.child_ids if c in children for i in _fact_inputs(children[c])] for b in buckets}
     categories = {
         b.id: merge_categories([children[c].content.categories for c in b.child_ids if c in children]) for b in buckets

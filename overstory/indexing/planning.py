@@ -80,6 +80,17 @@ async def pending_changes(tenant: Tenant) -> list[UUID]:
     return found
 
 
+async def look_ahead(
+    opened: OpenDataset, manifest: Manifest, options: TreeOptions, purpose: str, *, reuse: bool
+) -> BuildPlan:
+    """The plan that a build would follow now; nothing is written."""
+    tenant = opened.tenant
+    pending = tuple(await pending_changes(tenant))
+    if purpose == IMPROVE and is_current(manifest) and not pending:
+        return _nothing(tenant, manifest, options, ())
+    return await draw(tenant, manifest, _job(tenant.dataset_id, manifest, purpose, reuse), options, pending)
+
+
 async def draw(
     tenant: Tenant, manifest: Manifest, job: Job, options: TreeOptions, pending: Sequence[UUID]
 ) -> BuildPlan:

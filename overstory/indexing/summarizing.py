@@ -71,7 +71,7 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
     begun = time.monotonic()
     report = BatchReport(level=batch.level, is_root=batch.buckets[0].is_root, buckets=len(batch.buckets))
     areas = await prepare(tools.tenant, tools.writer, tools.settings, job, batch.buckets)
-    ready, kept = await _find_finished(tools.tenant, job, areas)
+    ready, kept = await find_finished(tools.tenant, job, areas)
     shelf = Shelf(tools.tenant, tools.embedder)
     stage = stage_of(batch.level, report.is_root)
     await shelf.put_with_vectors(ready)
@@ -86,7 +86,7 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
     return report
 
 
-async def _find_finished(
+async def find_finished(
     tenant: Tenant, job: Job, areas: Sequence[PreparedArea]
 ) -> tuple[list[tuple[GlobalContextSummary, UUID]], set[UUID]]:
     """Rows that can be taken over (with the key of their vector), and ids of those that this generation has."""
