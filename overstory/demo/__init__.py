@@ -8,10 +8,10 @@ QUESTION = "How did the launch plan of the Heron change, and where does it stand
 _DATE_CHARACTERS = len("2026-01-12")
 
 
-def read_notes() -> list[SourceDocument]:
+def read_notes() -> tuple[SourceDocument, ...]:
     """The notes, in the order of their dates."""
     notes = sorted((entry for entry in files(__name__).joinpath("notes").iterdir()), key=lambda entry: entry.name)
-    return [_note(entry.name, entry.read_text(encoding="utf-8")) for entry in notes if entry.name.endswith(".md")]
+    return tuple(_note(entry.name, entry.read_text(encoding="utf-8")) for entry in notes if entry.name.endswith(".md"))
 
 
 def _note(name: str, text: str) -> SourceDocument:
