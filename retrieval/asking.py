@@ -29,7 +29,14 @@ STRATEGIES: Final[Mapping[SearchType, Strategy]] = {
 
 
 async def ask(
-    question: Question, *, dataset: Dataset, tenant: Tenant, manifest: Manifest, embedder: Embedder, writer: Writer
+    question: Question,
+    *,
+    dataset: Dataset,
+    tenant: Tenant,
+    manifest: Manifest,
+    embedder: Embedder,
+    writer: Writer,
+    vector: QueryVector | None = None,
 ) -> RecallResult | None:
     """Ask one dataset.
 
@@ -40,6 +47,7 @@ async def ask(
         manifest: its manifest, as current as the caller wants the index to be.
         embedder: the one that its vectors are of.
         writer: who answers.
+        vector: of the question, to share between datasets; embedded here when it is not given.
 
     Returns:
         The answer with its evidence; None when the dataset holds nothing that has to do with the question, in
@@ -56,7 +64,7 @@ async def ask(
         dataset=dataset,
         tenant=tenant,
         generation=generation,
-        vector=QueryVector(embedder, question.query_text),
+        vector=vector or QueryVector(embedder, question.query_text),
         writer=writer,
     )
     async with wave() as group:

@@ -77,7 +77,8 @@ def title_of(node: Node) -> str:
 
 def _text_title(node: DocumentChunk | TextSummary) -> str:
     words = node.text.split()
-    start = " ".join(words[:_TITLE_WORDS]) + ("…" if len(words) > _TITLE_WORDS else "")
+    start = " ".join(words[:_TITLE_WORDS])
+    start = start.rstrip(".,;:…") + "…" if len(words) > _TITLE_WORDS else start
     # most_common keeps the order of first appearance among equals, so a title is the same every time
     frequent = Counter(word.lower() for word in _WORD.findall(node.text)).most_common(_FREQUENT_WORDS)
     common = f" [{', '.join(word for word, _ in frequent)}]" if frequent else ""

@@ -187,9 +187,11 @@ def _retell(chunks: Sequence[DocumentChunk], entities: Mapping[UUID, Entity]) ->
 # --- a neighbourhood -------------------------------------------------------------------------------
 
 
-async def neighborhood(tenant: Tenant, vector: Vector, start: Material, depth: int) -> Material:
-    """What matched and what is up to `depth` steps away from it, until `MAX_NEIGHBORHOOD_NODES`."""
-    nodes = _Nodes(start)
+async def neighborhood(
+    tenant: Tenant, vector: Vector, start: Material, depth: int, *, max_nodes: int = MAX_NEIGHBORHOOD_NODES
+) -> Material:
+    """What matched and what is up to `depth` steps away from it, at most `max_nodes` nodes."""
+    nodes = _Nodes(start, max_nodes)
     for _ in range(depth):
         if not await nodes.step(tenant):
             break
@@ -199,7 +201,8 @@ async def neighborhood(tenant: Tenant, vector: Vector, start: Material, depth: i
 class _Nodes:
     """Ids of the nodes reached so far, by kind, and those that the last step reached."""
 
-    def __init__(self, start: Material) -> None:
+    def __init__(self, start: Material, max_nodes: int) -> None:
+        self._max_nodes = max_nodes
         self.entities = {entity.id for entity in start.entities}
         self.chunks = {chunk.id for chunk in start.chunks}
         self.summaries = {summary.id for summary in start.summaries}
@@ -212,7 +215,7 @@ class _Nodes:
             out = group.create_task(tenant.find(Edge, "source_id", self._new_entities, limit=MAX_EDGES_A_STEP))
             into = group.create_task(tenant.find(Edge, "target_id", self._new_entities, limit=MAX_EDGES_A_STEP))
             speaking = group.create_task(
-                tenant.find(DocumentChunk, "mentions", self._new_entities, limit=MAX_NEIGHBORHOOD_NODES)
+                tenant.find(DocumentChunk, "mentions", self._new_entities, limit=self._max_nodes)
             )
             chunks = group.create_task(tenant.get(DocumentChunk, self._new_chunks))
             summaries = group.create_task(tenant.get(TextSummary, self._new_summaries))
@@ -236,7 +239,7 @@ class _Nodes:
         return bool(self._new_entities or self._new_chunks or self._new_summaries)
 
     def _take(self, known: set[UUID], reached: list[UUID]) -> list[UUID]:
-        room = MAX_NEIGHBORHOOD_NODES - len(self.entities) - len(self.chunks) - len(self.summaries)
+        room = self._max_nodes - len(self.entities) - len(self.chunks) - len(self.summaries)
         new = sorted(set(reached) - known)[: max(room, 0)]
         known.update(new)
         return new

@@ -17,10 +17,7 @@ FAR_DISTANCE: Final = 0.7
 """Questions that have an answer were nearer than this to some passage in every set that was tried (MiniLM); made-up
 words seldom were."""
 OVERVIEW_WORDS: Final = frozenset(
-    """
-    data dataset document documents everything main overview subject subjects summaries summarise summarize summary
-    theme themes topic topics
-    """.split()
+    {"dataset", "documents", "everything", "main", "overview", "summarise", "summarize", "summary", "themes", "topics"}
 )
 """Words that ask about a dataset as a whole and need not stand in it."""
 
