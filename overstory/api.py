@@ -209,7 +209,7 @@ async def recall(
     runtime = await current_runtime()
     opened = await _readable(datasets, user)
     answers = await asyncio.gather(
-        *(
+        *[
             retrieval.asking.ask(
                 question,
                 dataset=one.dataset,
@@ -219,7 +219,7 @@ async def recall(
                 writer=runtime.writer,
             )
             for one in opened
-        )
+        ]
     )
     return [a for a in answers if a is not None]
 
