@@ -53,6 +53,7 @@ OTHER_STOP_WORDS = _words("""
 из ему теперь когда даже ну вдруг ли если уже или ни быть был него до вас нибудь опять уж вам ведь там потом себя ничего
 ей может они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже себе под будет ж тогда кто
 этот того потому этого какой совсем ним здесь этом один почти мой тем чтобы нее были куда зачем всех при об это эта эти
+через по также после между около является только очень который которая которые которое
 من في على إلى عن مع هذا هذه ذلك التي الذي الذين كان كانت هو هي هم أن إن لا ما لم لن قد كل بعد قبل بين حتى أو ثم أي عند
 غير كما لكن منذ يكون تم وقد وهو وهي وكان فقد أيضا خلال حيث فيه فيها منها عليه به بها له لها
 של את על לא הוא היא הם עם זה זו כל גם או אם כי מה מי יש אין היה היתה אני אתה אנחנו אבל רק עד בין לפני אחרי אל כן
@@ -86,7 +87,7 @@ given following according based regarding despite unlike due plus whilst besides
 currently recently previously eventually originally initially generally usually actually basically obviously clearly
 certainly absolutely probably possibly hopefully unfortunately fortunately overall also additionally furthermore
 altogether alas aye nay pray god humbug bah merry am pm utc gmt cet est
-two three four five six seven eight nine ten eleven twelve hundred thousand million billion
+two three four five six seven eight nine ten eleven twelve hundred thousand million billion jr sr drop table
 """)
 """Words that open a line or a sentence with a capital and name nothing."""
 
@@ -107,10 +108,12 @@ authority court parliament senate congress church hospital museum library labora
 consortium federation airlines airways press times studios records
 """)
 PLACE_WORDS = _words("""
-river lake mount mountain mountains island islands sea ocean bay valley desert forest park street road avenue square
-bridge castle palace hall tower city town village county district province state country republic kingdom port harbour
-harbor airport station beach hill hills coast cape peninsula falls canal cathedral abbey cottage lodge
+river lake mount mountain mountains island islands sea ocean bay valley desert forest street road avenue square
+bridge castle palace city town village county district province state country republic kingdom port harbour
+harbor airport station peninsula canal cathedral
 """)
+DOUBTFUL_PLACE_WORDS = _words("hall tower hill hills park beach coast cape falls abbey cottage lodge court house gardens")
+"""Also ends of family names: a place only after a word such as `at`."""
 COUNTRIES = _words("""
 afghanistan algeria argentina australia austria bangladesh belgium brazil bulgaria canada chile china colombia croatia
 cuba cyprus denmark egypt england estonia ethiopia finland france germany ghana greece greenland hungary iceland india
@@ -139,6 +142,19 @@ reached read reads receive remain remains replace replaces report reports requir
 said sat saw say says see seem seems seen sell sells send sends sent serve serves set sets show shows shown sold speak
 speaks spend spent spoke stand stands start started starts stay stays stood stop stops supplies support supports take
 taken takes taught tell tells think thinks thought told took tries tried try turn turns understand use uses visit visits
-want wants went win wins withdrew won work works write writes written wrote
+want wants went win wins withdrew won
+accept accepts achieve achieves affect affects aim aims apply applies argue argues attend attends avoid avoids believe
+believes benefit break broke broken carried carries catch caught cause causes choose chose chosen claim claims collect
+combine combines comes compare complete completes confirm confirms connect connects continue continues cover covers
+define defines deliver delivers depend depends deserve develop develops discuss draw drew drawn drive drove driven earn
+eat ate eaten enable enables enjoy enjoys ensure ensures enter enters exist exists explain explains express extend fight
+fill finish fit fly flew focus force forget forgot form forms gain gather handle handles happen happens hate hope hopes
+identify imagine improve improves increase increases indicate indicates introduce invite involve involves jams knew lack
+lists listen love loves manage manages mark mention miss note notice observe obtain occur occurs operate organize perform
+prefer prepare prevent produce produces promise propose protect prove pull push realize recall recognize record reduce
+reduces refer refers reflect refuse refuse relate relates release rely remember remove repeat reply represent represents
+respond result save saves search seek shake share shut sing sit sleep slept smile solve spread steal strike struck
+succeed suffer suggest suggests suppose talk talks taste teach tear throw threw thrown touch train travel treat wait
+walk wear wore wonder worry redrawn undertake wake awoke work works write writes written wrote
 """)
 """Common verbs in the forms that texts have: they end a noun phrase."""

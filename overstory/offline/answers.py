@@ -1,0 +1,106 @@
+"""An answer without a model: the stored sentences that fit a question best, quoted, or the word that none does."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from overstory.offline.dates import DATE
+from overstory.offline.ranking import is_near_copy, is_order
+from overstory.offline.sentences import sentences_of, shorten
+from overstory.offline.terms import terms_of
+
+NO_ANSWER = "Nothing in the stored texts answers this."
+_OPENING = "From the stored texts: "
+_MAX_SENTENCES = 3
+_LONGEST = 400
+_LEAST_COVER = 0.34
+"""Share of the question's weight that the best sentence must have."""
+_CLOSE = 0.75
+"""Further sentences must come so near to the best."""
+_EARLIER = "Earlier: "
+_NODE = re.compile(r"__node_content_start__\n(.*?)\n__node_content_end__", re.DOTALL)
+_FRAME = re.compile(
+    r"^(?:World summary:|Relevant areas:|Nodes:|Connections:|Facts:|Context:|Question:|(?:This area of the|This) dataset is about:"
+    r"|## .*|Node: .*|__node_content_(?:start|end)__|.* --\[.*\]--> .*|- [A-Z]\w+(?: \w+)?: [^.]*)$",
+    re.MULTILINE,
+)
+_CONTEXT_BEGINS = re.compile(r"^(?:World summary:|Relevant areas:|Nodes:|Context:|## .*|(?:The c|C)ontext\b.*:)\s*$", re.MULTILINE)
+_LABEL = re.compile(r"^\s*(?:the )?question(?: is)?:\s*", re.IGNORECASE)
+_WHEN = re.compile(r"\b(?:when|what (?:date|day|year|time)|which (?:date|day|year|weekday))\b|\bwann\b|\bquand\b|什么时候", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much|long|old|far)\b|\bwie viele?\b|\bcombien\b|多少|几", re.IGNORECASE)
+_WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+
+
+def answer_prompt(prompt: str) -> str:
+    """Answer a whole user prompt: the question, and the context after it in any of the forms that recall writes."""
+    question, context = _split(prompt)
+    return extract_answer(question, _passages(context))
+
+
+def _split(prompt: str) -> tuple[str, str]:
+    begin = _CONTEXT_BEGINS.search(prompt)
+    if begin and prompt[: begin.start()].strip():
+        return _LABEL.sub("", prompt[: begin.start()].strip()), prompt[begin.start() :]
+    question, _, context = prompt.strip().partition("\n")
+    return _LABEL.sub("", question), context
+
+
+def _passages(context: str) -> list[str]:
+    """The texts of a context without its frame."""
+    plain = _FRAME.sub("", context)
+    return [block for block in re.split(r"\n\s*\n", plain) if block.strip()]
+
+
+def extract_answer(question: str, passages: Sequence[str]) -> str:
+    """The sentences of `passages` that support an answer best, quoted in their order.
+
+    Args:
+        passages: texts in the order of time or of relevance; of equally fit ones the later wins.
+    """
+    sentences = _distinct(passages)
+    wanted = frozenset(terms_of(question))
+    scores = _scores(question, wanted, [frozenset(terms_of(text)) for text in sentences], sentences)
+    best = max(scores, default=0.0)
+    if best < _LEAST_COVER:
+        return NO_ANSWER
+    ranked = sorted(range(len(sentences)), key=lambda place: (-scores[place], -place))
+    chosen: list[int] = []
+    for place in ranked:
+        fits = scores[place] >= max(_LEAST_COVER, best * _CLOSE)
+        if fits and len(chosen) < _MAX_SENTENCES and not _repeats(place, chosen, sentences):
+            chosen.append(place)
+    return _OPENING + " ".join(f"“{shorten(sentences[place], _LONGEST)}”" for place in sorted(chosen))
+
+
+def _distinct(passages: Sequence[str]) -> list[str]:
+    texts = [s.text.removeprefix("- ") for passage in passages for s in sentences_of(passage) if s.kind != "heading"]
+    return list(dict.fromkeys(text for text in texts if not is_order(text)))
+
+
+def _scores(
+    question: str, wanted: frozenset[str], bags: Sequence[frozenset[str]], sentences: Sequence[str]
+) -> list[float]:
+    """Share of the question's weight that each sentence has; rare words weigh more, history a little less."""
+    frequency = Counter(term for bag in bags for term in bag & wanted)
+    weights = {term: math.log(1 + len(bags) / (1 + frequency[term])) + 0.3 for term in wanted}
+    total = sum(weights[term] for term in sorted(wanted)) or 1.0
+    scores = []
+    for bag, text in zip(bags, sentences, strict=True):
+        cover = sum(weights[term] for term in sorted(bag & wanted)) / total
+        scores.append(cover * _kind_factor(question, text) - 0.1 * text.startswith(_EARLIER))
+    return scores
+
+
+def _kind_factor(question: str, text: str) -> float:
+    """More for a sentence with a date or figure where one is asked for."""
+    if _WHEN.search(question):
+        return 1.25 if DATE.search(text) or _WEEKDAY.search(text) else 0.9
+    if _HOW_MANY.search(question):
+        return 1.25 if any(character.isdigit() for character in text) else 0.95
+    return 1.0
+
+
+def _repeats(place: int, chosen: Sequence[int], sentences: Sequence[str]) -> bool:
+    terms = frozenset(terms_of(sentences[place]))
+    return any(is_near_copy(terms, frozenset(terms_of(sentences[other]))) for other in chosen)

@@ -1,0 +1,163 @@
+"""Which statements are history: a later one of the same thing gives another date, amount or holder, or calls it off.
+
+Rules err on the side of saying nothing: a contradiction that is missed leaves two facts in the order of time, one that
+is wrongly seen would call a true fact outdated.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from overstory.offline.terms import terms_of
+from overstory.offline.values import Values, subject_of, values_of
+
+_CHANGE = re.compile(
+    r"\b(?:moved?s?|moving|reschedul\w+|postpone[sd]?|brought forward|put (?:off|back)|push(?:ed|es) back|delay(?:ed|s)|shift(?:ed|s)|"
+    r"chang(?:ed|es) (?:to|from)|now|instead|no longer|not the|replac(?:ed|es)|takes? over|took over|taken back|withdrew|withdrawn|"
+    r"rais(?:ed|es)|cut|cuts|lower(?:ed|s)|increas(?:ed|es)|reduc(?:ed|es)|extend(?:ed|s)|shorten(?:ed|s)|switch(?:ed|es)|dropped|"
+    r"decided|settled (?:at|on)|(?:is|was|are|were) set (?:at|to)|joins|joined|(?:was|were) added|correct(?:ed|ion)|revised|updated|"
+    r"as of|from (?:now|this week|next week|today)|returns? to|is back|hand(?:ed|s) over|"
+    r"verschoben|verlegt|geändert|jetzt|nun|statt|nicht mehr|ersetzt|reporté|déplacé|désormais|remplacé|ahora|aplazad\w|cambiad\w)\b",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"\b(?:cancell?ed|cancels|call(?:ed|s) off|scrapped|abandoned|won't (?:take place|happen)|will not (?:take place|happen)|"
+    r"took place|was held|were held|has been held|is done|was done|is finished|was completed|is completed|has happened|"
+    r"abgesagt|fand statt|annulée?|cancelad\w)\b",
+    re.IGNORECASE,
+)
+_UNCERTAIN = re.compile(
+    r"\b(?:might|may be|maybe|perhaps|could|would|rumou?r\w*|propos(?:ed|es|al)|suggest(?:ed|s)|consider(?:ed|s|ing)?|discussed|"
+    r"rejected|declined|turned? (?:it |the \w+ )?down|nobody|nothing|if|asked (?:for|whether)|hop(?:ed|es)|wish\w*|whether|"
+    r"not true|false)\b|\?\s*$",
+    re.IGNORECASE,
+)
+_FROM_TO = re.compile(r"\bfrom ([^.;]{2,40}?) to\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?:instead of|rather than|no longer|not (?:the )?|replac(?:es|ed|ing) |statt |nicht mehr |au lieu de |en lugar de )"
+    r"([^.,;]{2,40})",
+    re.IGNORECASE,
+)
+
+
+class Statement(NamedTuple):
+    """One sentence with its place in time."""
+
+    text: str
+    occurred_at: str = ""
+    source: str = ""
+    """What it was taken from; statements of one source stand in their order."""
+
+
+class _Reading(NamedTuple):
+    subject: frozenset[str]
+    values: Values
+    contrasts: tuple[frozenset[str], ...]
+    """What it says is no longer so (`not the pier team`)."""
+    left: tuple[Values, ...]
+    """What it moves away from (`from 3 June to …`)."""
+    changes: bool
+    ends: bool
+    uncertain: bool
+
+
+def find_superseded(statements: Sequence[Statement]) -> dict[int, int]:
+    """Places of the statements that are history, each with the place of the (last) one that says otherwise.
+
+    Args:
+        statements: in the order of events.
+    """
+    readings = [_read(statement.text) for statement in statements]
+    common = _common_terms(readings)
+    pairs = [
+        (early, late)
+        for late, after in enumerate(readings)
+        if not after.uncertain and (after.changes or after.ends)
+        for early, before in enumerate(readings[:late])
+        if not before.uncertain
+        and statements[early].text != statements[late].text
+        and _says_otherwise(before, after, common, _is_ordered(statements[early], statements[late]))
+    ]
+    return _with_chains(pairs, readings)
+
+
+def _with_chains(pairs: list[tuple[int, int]], readings: Sequence[_Reading]) -> dict[int, int]:
+    """Of several later statements about the same earlier one, each is history to the next as well."""
+    history = dict(pairs)
+    followers: dict[int, list[int]] = {}
+    for early, late in pairs:
+        followers.setdefault(early, []).append(late)
+    for lates in followers.values():
+        for middle, late in pairwise(lates):
+            before, after = readings[middle], readings[late]
+            if _same_slot(before.values, after.values) or len(before.subject & after.subject) >= 3:
+                history[middle] = max(late, history.get(middle, late))
+    return history
+
+
+def _read(text: str) -> _Reading:
+    return _Reading(
+        subject_of(text),
+        values_of(text),
+        tuple(frozenset(terms_of(match[1])) for match in _CONTRAST.finditer(text)),
+        tuple(values for match in _FROM_TO.finditer(text) if any(values := values_of(match[1]))),
+        _CHANGE.search(text) is not None,
+        _ENDED.search(text) is not None,
+        _UNCERTAIN.search(text) is not None,
+    )
+
+
+def _common_terms(readings: Sequence[_Reading]) -> frozenset[str]:
+    """Terms that a third of the statements have tell nothing apart (the name of the project)."""
+    counts = Counter(term for reading in readings for term in reading.subject)
+    return frozenset(term for term, count in counts.items() if len(readings) > 8 and count * 3 > len(readings))
+
+
+def _is_ordered(early: Statement, late: Statement) -> bool:
+    """Whether time puts one before the other: by their dates, or since one text says both."""
+    if early.occurred_at and late.occurred_at:
+        return early.occurred_at[:10] < late.occurred_at[:10] or early.source == late.source
+    return early.source == late.source
+
+
+def _says_otherwise(before: _Reading, after: _Reading, common: frozenset[str], ordered: bool) -> bool:
+    shared = (before.subject & after.subject) - common
+    own = before.subject - common
+    if not shared or not own:
+        return False
+    share = len(shared) / min(len(own), max(len(after.subject - common), 1))
+    apart = _different_names(before.values, after.values)
+    if after.ends and not apart and len(shared) >= 2 and share >= 0.5:
+        return ordered
+    if ordered and any(gone and gone <= own and shared - gone for gone in after.contrasts):
+        return True
+    if not after.changes:
+        return False
+    if apart or not _same_slot(before.values, after.values):
+        return False
+    if after.left:  # it names the old value: any other value is another thing
+        return any(before.values.old_in(old) for old in after.left)
+    if before.values.old_in(after.values):
+        return (len(shared) >= 2 or share >= 0.3) and (ordered or bool(after.values.dates))
+    return ordered and len(shared) >= 2 and share >= 0.4
+
+
+def _different_names(before: Values, after: Values) -> bool:
+    """Whether both name somebody or something, and nothing in common."""
+    return bool(before.names and after.names) and not before.names & after.names
+
+
+def _same_slot(before: Values, after: Values) -> bool:
+    """Whether both give a value of one kind, and the later one a new one."""
+    if before.dates and after.dates - before.dates:
+        return True
+    if before.weekdays and after.weekdays - before.weekdays:
+        return True
+    if before.times and after.times - before.times:
+        return True
+    units = {unit for unit, _ in before.amounts}
+    if any(unit in units and (unit, number) not in before.amounts for unit, number in after.amounts):
+        return True
+    return bool(before.names & after.names) and bool(after.names - before.names)
