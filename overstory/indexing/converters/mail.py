@@ -13,6 +13,8 @@ from overstory.indexing.converters.markup import from_html
 from overstory.indexing.decoding import decode
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
+_LONGEST_HEADER = 10_000
+"""The parser's time grows with the square of the length."""
 _FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\n")
 
 
@@ -65,7 +67,9 @@ def _body(part: MIMEPart, source: str) -> str:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header as one line; empty when it is missing or can't be understood."""
+    """A header as one line; empty when it is missing, overlong or can't be understood."""
+    if any(len(raw) > _LONGEST_HEADER for key, raw in message.raw_items() if key.lower() == name.lower()):
+        return ""
     try:
         return " ".join(str(message.get(name, "")).split())
     except (ValueError, IndexError, LookupError, AttributeError, TypeError):  # what the parser raises on broken headers

@@ -1,13 +1,15 @@
 """Plain text, Markdown and HTML."""
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from overstory.indexing.converters.converted import Converted
 from overstory.indexing.converters.dates import written_date
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
+    from bs4 import BeautifulSoup
+    from bs4.element import PageElement, Tag
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_MATTER_WITHIN = 20_000
@@ -26,65 +28,27 @@ _DECLARED = re.compile(
     rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE
 )
 _DECLARED_WITHIN_BYTES = 2_048
-_UNSEEN_TAGS = (
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "head",
-    "iframe",
-    "object",
-    "svg",
-    "math",
-    "select",
-    "datalist",
-)
+_UNSEEN_NAMES = "script style template noscript head iframe object svg math select datalist"
+_UNSEEN_TAGS = frozenset(_UNSEEN_NAMES.split())
 _UNSEEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])",
     re.IGNORECASE,
 )
-_BLOCKS = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "caption",
-    "dd",
-    "details",
-    "dialog",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "header",
-    "hr",
-    "main",
-    "nav",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "tfoot",
-    "thead",
-    "title",
-    "ul",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-]
 _PARAGRAPH, _LINE = "\x1e", "\x1d"
 """Stand for borders until the blanks of the markup are gone; clean text holds neither."""
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_BLOCK_NAMES = (
+    "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form "
+    "header hr main nav ol p section summary table tbody tfoot thead ul"
+)
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_SMALL_BORDERS = {
+    "tr": (_LINE, ""),
+    "li": (f"{_LINE}- ", ""),
+    "br": (_LINE, ""),
+    "td": ("", " | "),
+    "th": ("", " | "),
+}
 _DATE_TAGS = ("article:published_time", "date", "dc.date", "dcterms.date", "datepublished", "pubdate")
 
 
@@ -115,16 +79,12 @@ def declared_encoding(content: bytes) -> str:
 
 def from_html(text: str) -> Converted:
     """What a reader of the page sees; headings as Markdown, a table row a line."""
-    from bs4 import BeautifulSoup, Comment
+    from bs4 import BeautifulSoup
 
-    page = BeautifulSoup(text.replace(_PARAGRAPH, " ").replace(_LINE, " "), "html.parser")
+    page = BeautifulSoup(text.replace(_PARAGRAPH, " ").replace(_LINE, " "), "lxml")
+    body = _without_marks("".join(_seen(page)))
     title = page.title.get_text(" ", strip=True) if page.title else ""
-    occurred_at = _page_date(page)
-    for unseen in [*page(_UNSEEN_TAGS), *page(_is_unseen), *page(string=lambda string: isinstance(string, Comment))]:
-        unseen.extract()
-    _mark_borders(page)
-    body = _without_marks(page.get_text())
-    return Converted(text=body, title=first_heading(body) or title, occurred_at=occurred_at)
+    return Converted(text=body, title=first_heading(body) or title, occurred_at=_page_date(page))
 
 
 def _front_matter(text: str) -> tuple[str, str]:
@@ -135,7 +95,7 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 
 def _is_unseen(tag: "Tag") -> bool:
-    return tag.has_attr("hidden") or bool(_UNSEEN_STYLE.search(str(tag.get("style", ""))))
+    return tag.name in _UNSEEN_TAGS or tag.has_attr("hidden") or bool(_UNSEEN_STYLE.search(str(tag.get("style", ""))))
 
 
 def _page_date(page: "BeautifulSoup") -> str:
@@ -146,21 +106,30 @@ def _page_date(page: "BeautifulSoup") -> str:
     return ""
 
 
-def _mark_borders(page: "BeautifulSoup") -> None:
-    for tag in page(_BLOCKS):
-        tag.insert(0, _PARAGRAPH)
-        tag.append(_PARAGRAPH)
-    for tag in page(["h1", "h2", "h3", "h4", "h5", "h6"]):
-        tag.insert(1, "#" * int(tag.name[1]) + " ")
-    for tag in page(["tr", "li", "option"]):
-        tag.insert(0, _LINE + ("- " if tag.name == "li" else ""))
-    for tag in page("br"):
-        tag.replace_with(_LINE)
-    for tag in page(["td", "th"]):
-        tag.append(" | ")
-    for tag in page("pre"):
-        for string in tag(string=True):
-            string.replace_with(string.replace("\n", _LINE).replace("  ", " \xa0"))
+def _seen(page: "BeautifulSoup") -> Iterator[str]:
+    """The page's text with marks for borders; depth costs no stack."""
+    from bs4.element import CData, NavigableString, Tag
+
+    waiting: list[PageElement | str] = [page]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Tag):
+            if node.name == "pre":
+                yield _PARAGRAPH + node.get_text().replace("\n", _LINE).replace("  ", " \xa0") + _PARAGRAPH
+            elif not _is_unseen(node):
+                before, after = _borders(node.name)
+                waiting += [after, *reversed(node.contents), before]
+        elif type(node) in (NavigableString, CData, str):  # other strings are comments and the like
+            yield str(node)
+
+
+def _borders(name: str) -> tuple[str, str]:
+    """What stands before and after the text of a tag."""
+    if name in _HEADINGS:
+        return f"{_PARAGRAPH}{'#' * int(name[1])} ", _PARAGRAPH
+    if name in _BLOCKS:
+        return _PARAGRAPH, _PARAGRAPH
+    return _SMALL_BORDERS.get(name, ("", ""))
 
 
 def _without_marks(text: str) -> str:
