@@ -46,9 +46,9 @@ class Leaves:
             rows = _vectors(batch.column("vector"), vectors.width)
             if rows.shape[1] > vectors.width:
                 vectors = _Growing(np.float32, rows.shape[1], filled=len(ids))
-            ids.append(_bytes(batch.column("key"), 16))
+            ids.append(as_bytes(batch.column("key"), 16))
             lengths.append(np.asarray(batch.column("entity_ids").value_lengths().fill_null(0), np.int64))
-            entities.append(_bytes(batch.column("entity_ids").flatten(), 16))
+            entities.append(as_bytes(batch.column("entity_ids").flatten(), 16))
             vectors.append(rows)
         offsets = np.concatenate([[0], np.cumsum(lengths.array())]).astype(np.int64)
         return cls(ids.array(), vectors.array(), offsets, number(entities.array())[1])
@@ -133,7 +133,7 @@ class _Growing:
         return self._data
 
 
-def _bytes(column: "pa.Array", width: int) -> NDArray[np.uint8]:
+def as_bytes(column: "pa.Array", width: int) -> NDArray[np.uint8]:
     """A column of fixed-width binary without nulls, as shape (n, width)."""
     start = column.offset * width
     data = column.buffers()[1]
@@ -151,4 +151,4 @@ def _vectors(column: "pa.Array", dimensions: int) -> Vectors:
     if not width:
         return np.zeros((len(column), dimensions), np.float32)
     filled = column.cast(pa.binary()).fill_null(bytes(width)) if column.null_count else column
-    return _bytes(filled.cast(pa.binary(width)), width).view(np.float32)
+    return as_bytes(filled.cast(pa.binary(width)), width).view(np.float32)

@@ -1,0 +1,240 @@
+"""Changing a tree where summaries came, changed or went, and nowhere else.
+
+A newcomer goes into the nearest bucket; of several that are about as near, into the one that makes the fewest
+splits. A bucket with too many children is split in two, and one that has lost half of its children or more joins
+its nearest sibling if both fit into one. Empty buckets go, levels come and go. A bucket keeps its id for life.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overstory import ids
+from overstory.indexing.bucketing import PlannedLevel, TreeOptions
+from overstory.indexing.growing_tree import NOWHERE, Floor, GrowingTree
+from overstory.indexing.id_arrays import find_uuids, from_uuids, sort_order, to_uuids
+from overstory.indexing.one_core import one_core
+from overstory.indexing.placing import Placing
+from overstory.indexing.tree_state import PlacedBucket, TreeChange, TreeState
+
+__all__ = ["PlacedBucket", "TreeChange", "TreeState", "apply_changes"]
+
+
+def apply_changes(
+    state: TreeState, added: Sequence[UUID], removed: Sequence[UUID], touched: Sequence[UUID], options: TreeOptions
+) -> TreeChange:
+    """Plan what becomes of a tree. The result doesn't depend on the order within the lists.
+
+    One more summary changes at most one bucket a level, and those that are split.
+
+    Args:
+        state: the tree with all summaries that there are now.
+        added: new summaries; those in the tree already count as touched.
+        removed: summaries that leave the tree; children that are no longer among the summaries leave anyway.
+        touched: summaries whose text or vector has changed; each keeps its bucket unless its vector moved far.
+        options: those that the tree was planned with.
+
+    Raises:
+        InvalidOptionError: an option makes no sense.
+        ValueError: an added summary is not among the summaries.
+    """
+    options.check()
+    with one_core():
+        tree = GrowingTree(state, options.max_bucket_size)
+        placing = Placing(tree, state.leaves, options)
+        newcomers, rewritten, leavers = _sort_out(tree, state, added, removed, touched)
+        for leaf in leavers.tolist():
+            tree.detach(-1, leaf)
+        tree.lower_top()
+        moved = placing.leave_misplaced(rewritten)
+        tree.lower_top()
+        shrunk = _shrunk(tree)
+        placing.place(np.union1d(newcomers, np.array(moved, np.int64)))
+        _squeeze(tree, shrunk)
+        _settle(tree)
+    return _Outcome(tree, state, rewritten).change()
+
+
+def _sort_out(
+    tree: GrowingTree, state: TreeState, added: Sequence[UUID], removed: Sequence[UUID], touched: Sequence[UUID]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the summaries to add, of those rewritten where they are, and of those to take out."""
+    new, gone, same = (np.unique(find_uuids(state.leaves.ids, i)) for i in (added, removed, touched))
+    if len(new) and new[0] < 0:
+        known = set(to_uuids(state.leaves.ids))
+        raise ValueError(f"added, but not among the summaries: {sorted(set(added) - known)[:5]}")
+    named = np.union1d(new, same[same >= 0])
+    is_placed = tree.leaf_parents != NOWHERE
+    leavers = np.setdiff1d(gone[gone >= 0], named)
+    return named[~is_placed[named]], named[is_placed[named]], leavers[is_placed[leavers]]
+
+
+def _shrunk(tree: GrowingTree) -> list[list[int]]:
+    """For each level the buckets that have lost children."""
+    return [sorted(floor.changed) for floor in tree.floors]
+
+
+def _squeeze(tree: GrowingTree, shrunk: list[list[int]]) -> None:
+    """Join buckets that have become small with siblings, from the bottom up."""
+    level, joined = 0, set[int]()
+    while level < tree.height:
+        candidates = joined | set(shrunk[level] if level < len(shrunk) else ())
+        joined = set()
+        for node in sorted(candidates):
+            parent = int(tree.floors[level].parents[node])
+            if _join_sibling(tree, level, node) and parent != NOWHERE:
+                joined.add(parent)
+        level += 1
+
+
+def _join_sibling(tree: GrowingTree, level: int, node: int) -> bool:
+    """Merge a small node into its nearest sibling that has room for all of its children."""
+    floor = tree.floors[level]
+    count, parent = int(floor.counts[node]), int(floor.parents[node])
+    if not 0 < count <= tree.size // 2:
+        return False
+    siblings = tree.floors[level + 1].children[parent] if parent != NOWHERE else floor.alive().tolist()
+    fitting = [s for s in sorted(siblings) if s != node and floor.counts[s] + count <= tree.size]
+    if not fitting:
+        return False
+    tree.merge(level, node, fitting[_nearest(floor, node, fitting)])
+    return True
+
+
+def _nearest(floor: Floor, node: int, others: list[int]) -> int:
+    return int((floor.directions(others) @ floor.directions([node])[0]).argmax())
+
+
+def _settle(tree: GrowingTree) -> None:
+    """Give the tree as many levels as it needs, each with fewer nodes than the one below."""
+    tree.raise_top()
+    tree.lower_top()
+    level = 0
+    while level < tree.height:
+        alive = tree.floors[level].alive()
+        below = np.count_nonzero(tree.leaf_parents != NOWHERE) if level == 0 else len(tree.floors[level - 1].alive())
+        if 1 < below <= len(alive):
+            single = int(alive[0])
+            others = alive[1:].tolist()
+            tree.merge(level, single, others[_nearest(tree.floors[level], single, others)])
+            tree.lower_top()
+        else:
+            level += 1
+
+
+class _Outcome:
+    """Reads the difference between the tree that was and the one that is."""
+
+    def __init__(self, tree: GrowingTree, state: TreeState, rewritten: NDArray[np.int64]) -> None:
+        self._tree = tree
+        self._state = state
+        self._rewritten = rewritten
+        self._taken = {row.tobytes() for names in state.ids for row in names}
+        self._names: list[dict[int, UUID]] = []
+        self._leaf_names = to_uuids(state.leaves.ids)
+
+    def change(self) -> TreeChange:
+        created: list[PlacedBucket] = []
+        changed: list[PlacedBucket] = []
+        stale: list[PlacedBucket] = []
+        dirty = set(self._tree.leaf_parents[self._rewritten].tolist())
+        for level, floor in enumerate(self._tree.floors):
+            self._names.append(self._name_all(level, floor))
+            new, other = self._new(floor), self._other(level, floor)
+            created += self._placed(level, new)
+            changed += self._placed(level, other)
+            dirty = {n for n in dirty - new - other if n != NOWHERE}
+            stale += self._placed(level, dirty)
+            dirty = {int(floor.parents[n]) for n in new | other | dirty}
+        top = sorted(self._names[-1].values()) if self._names else []
+        return TreeChange(
+            created=tuple(created),
+            changed=tuple(changed),
+            stale=tuple(stale),
+            removed=tuple(self._removed()),
+            top_ids=tuple(top),
+            state=self._result(),
+        )
+
+    def _new(self, floor: Floor) -> set[int]:
+        return {n for n in range(floor.originals, floor.used) if floor.counts[n]}
+
+    def _other(self, level: int, floor: Floor) -> set[int]:
+        """Nodes that were there and have other children than they had."""
+        if not floor.originals:
+            return set()
+        was = self._state.levels[level]
+        lost = set(self._state.bereft.tolist()) if level == 0 else set[int]()
+        return {
+            n
+            for n in floor.changed
+            if n < floor.originals
+            and floor.counts[n]
+            and (n in lost or sorted(floor.children[n]) != was.members[was.offsets[n] : was.offsets[n + 1]].tolist())
+        }
+
+    def _name_all(self, level: int, floor: Floor) -> dict[int, UUID]:
+        """Ids by node: old ones keep theirs, new ones get theirs from their first children."""
+        alive = floor.alive().tolist()
+        names: dict[int, UUID] = {}
+        if floor.originals:
+            old = [n for n in alive if n < floor.originals]
+            names = dict(zip(old, to_uuids(self._state.ids[level][old]), strict=True))
+        for node in alive:
+            if node >= floor.originals:
+                names[node] = self._new_name(level, self._children(level, floor, node))
+        return names
+
+    def _new_name(self, level: int, children: Sequence[UUID]) -> UUID:
+        name = ids.bucket_id(self._state.dataset_id, level, children)
+        while name.bytes in self._taken:
+            name = ids.bucket_id(self._state.dataset_id, level, [*children, name])
+        self._taken.add(name.bytes)
+        return name
+
+    def _children(self, level: int, floor: Floor, node: int) -> tuple[UUID, ...]:
+        names = self._names[level - 1] if level else self._leaf_names
+        return tuple(sorted([names[c] for c in floor.children[node]]))
+
+    def _placed(self, level: int, nodes: set[int]) -> list[PlacedBucket]:
+        floor, names = self._tree.floors[level], self._names[level]
+        found = [PlacedBucket(id=names[n], level=level, child_ids=self._children(level, floor, n)) for n in nodes]
+        return sorted(found, key=lambda bucket: bucket.id)
+
+    def _removed(self) -> Iterator[PlacedBucket]:
+        below = self._leaf_names
+        for level, (names, was) in enumerate(zip(self._state.ids, self._state.levels, strict=True)):
+            kept = self._names[level] if level < self._tree.height else {}
+            originals = self._tree.floors[level].originals if level < self._tree.height else 0
+            own = to_uuids(names)
+            for node, name in enumerate(own):
+                if node >= originals or node not in kept:
+                    children = [below[m] for m in was.members[was.offsets[node] : was.offsets[node + 1]].tolist()]
+                    yield PlacedBucket(id=name, level=level, child_ids=tuple(children))
+            below = own
+
+    def _result(self) -> TreeState:
+        placed = np.flatnonzero(self._tree.leaf_parents != NOWHERE)
+        place = np.full(len(self._tree.leaf_parents), NOWHERE, np.int64)
+        place[placed] = np.arange(len(placed))
+        ids_of, levels = [], []
+        for floor, names in zip(self._tree.floors, self._names, strict=True):
+            nodes, own = np.fromiter(names, np.int64, len(names)), from_uuids(names.values())
+            order = sort_order(own)
+            levels.append(_as_level([floor.children[n] for n in nodes[order]], place))
+            ids_of.append(own[order])
+            place = np.full(floor.used, NOWHERE, np.int64)
+            place[nodes[order]] = np.arange(len(nodes))
+        leaves = self._state.leaves if len(placed) == len(self._state.leaves) else self._state.leaves.take(placed)
+        return TreeState(self._state.dataset_id, leaves, tuple(ids_of), tuple(levels), np.zeros(0, np.int64))
+
+
+def _as_level(children: Sequence[list[int]], place: NDArray[np.int64]) -> PlannedLevel:
+    """Lists of nodes as a level, each by the nodes' places."""
+    sizes = np.fromiter(map(len, children), np.int64, len(children))
+    members = place[np.fromiter(chain.from_iterable(children), np.int64, int(sizes.sum()))]
+    members = members[np.lexsort((members, np.repeat(np.arange(len(children)), sizes)))]
+    return PlannedLevel(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), members.astype(np.int32))
