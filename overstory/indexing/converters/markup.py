@@ -115,7 +115,7 @@ def _seen(page: "BeautifulSoup") -> Iterator[str]:
         node = waiting.pop()
         if isinstance(node, Tag):
             if node.name == "pre":
-                yield _PARAGRAPH + node.get_text().replace("\n", _LINE).replace("  ", " \xa0") + _PARAGRAPH
+                yield _PARAGRAPH + node.get_text().replace("\n", _LINE).replace(" ", "\xa0") + _PARAGRAPH
             elif not _is_unseen(node):
                 before, after = _borders(node.name)
                 waiting += [after, *reversed(node.contents), before]
