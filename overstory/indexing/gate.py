@@ -183,6 +183,7 @@ def _fact(fact: DraftFact, inputs: dict[int, AreaInput]) -> Fact:
         summary_ids=tuple(dict.fromkeys(key for one in given for key in one.summary_ids)),
         occurred_at=dated[-1] if dated else "",
         superseded=fact.superseded,
+        order=given[0].order,
     )
 
 

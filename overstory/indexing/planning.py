@@ -1,18 +1,20 @@
 """From what a dataset holds and what is served to the plan of the next generation."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, cast
 from uuid import UUID
 
 
-from overstory import ids
 from overstory.errors import IndexMismatchError
 from overstory.indexing import publishing
 from overstory.indexing.bucketing import TreeOptions, plan_tree
+from overstory.indexing.id_arrays import to_uuids
+from overstory.indexing.increment_plans import draw_increment
 from overstory.indexing.leaves import Leaves
 from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket
-from overstory.models import GlobalContextSummary, Lease, Manifest, PendingChange, TextSummary
+from overstory.indexing.served import Served, finish, read_served
+from overstory.models import Lease, Manifest, PendingChange, TextSummary
 from overstory.runtime import OpenDataset
 from overstory.stores.contract import Tenant
 
@@ -99,57 +101,7 @@ async def draw(
     old = await read_served(tenant, manifest.serving)
     if job.purpose == REBUILD or not old.shape:
         return _fresh(job, options, leaves, old, pending)
-    from overstory.indexing.increment_plans import draw_increment
-
     return draw_increment(job, options, leaves, old, pending)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedBucket:
-    """A bucket or the root as it is served: its shape, not its text."""
-
-    key: UUID
-    id: UUID
-    level: int
-    is_root: bool
-    child_ids: tuple[UUID, ...]
-    unfit: bool
-    """Degraded, cut by a forgetting, or withheld: to be written again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """The tree that is served."""
-
-    shape: tuple[ServedBucket, ...]
-
-    @property
-    def keys(self) -> tuple[UUID, ...]:
-        return tuple(b.key for b in self.shape)
-
-
-async def read_served(tenant: Tenant, generation: int) -> Served:
-    """The shape of a generation; empty for generation 0."""
-    if not generation:
-        return Served(shape=())
-    columns = ["key", "id", "level", "is_root", "child_ids", "degraded", "stale", "withheld"]
-    shape: list[ServedBucket] = []
-    async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation):
-        shape += [_served_bucket(*row) for row in zip(*(batch.column(c).to_pylist() for c in columns), strict=True)]
-    return Served(shape=tuple(shape))
-
-
-def _served_bucket(
-    key: bytes, bucket: bytes, level: int, is_root: bool, children: list[bytes], degraded: str, stale: bool, withheld: bool
-) -> ServedBucket:
-    return ServedBucket(
-        key=UUID(bytes=key),
-        id=UUID(bytes=bucket),
-        level=level,
-        is_root=is_root,
-        child_ids=tuple([UUID(bytes=c) for c in children]),
-        unfit=bool(degraded) or stale or withheld,
-    )
 
 
 async def read_leaves(tenant: Tenant) -> Leaves:
@@ -179,8 +131,6 @@ def _job(dataset_id: UUID, manifest: Manifest, purpose: str, reuse: bool) -> Job
 
 
 def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:
-    from overstory.indexing.id_arrays import to_uuids
-
     plan = plan_tree(leaves, options)
     below, levels = to_uuids(leaves.ids), []
     for number, (level, names) in enumerate(zip(plan.levels, plan.bucket_ids(job.dataset_id, leaves), strict=True)):
@@ -188,57 +138,13 @@ def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending:
         levels.append(
             [
                 PlannedBucket(id=name, level=number, child_ids=tuple([below[m] for m in members[a:b]]))
-                for name, a, b in zip(names, offsets, offsets[1:], strict=False)
+                for name, (a, b) in zip(names, pairwise(offsets), strict=True)
             ]
         )
         below = names
-    return finish(job, options, levels, old, replaced=old.keys, summaries=len(leaves), pending=pending)
-
-
-def finish(
-    job: Job,
-    options: TreeOptions,
-    levels: Sequence[Sequence[PlannedBucket]],
-    old: Served,
-    *,
-    replaced: Sequence[UUID],
-    summaries: int,
-    pending: Sequence[UUID],
-    level_sizes: Sequence[int] | None = None,
-    top: Collection[UUID] | None = None,
-) -> BuildPlan:
-    """Add the root, and put siblings beside each other so that parents need not wait for a whole level.
-
-    Args:
-        levels: the buckets to be written.
-        level_sizes: of the finished tree, where `levels` is not the whole of it.
-        top: ids of the buckets under the root, where `levels` does not hold them all.
-    """
-    whole = [list(level) for level in levels]
-    sizes = tuple(level_sizes) if level_sizes is not None else tuple(map(len, whole))
-    children = tuple(top) if top is not None else tuple(b.id for b in whole[-1]) if whole else ()
-    if children:
-        root = PlannedBucket(id=ids.root_id(job.dataset_id), level=len(sizes), child_ids=children, is_root=True)
-        whole.append([root])
-    return BuildPlan(
-        job=job,
-        options=options,
-        levels=tuple(tuple(level) for level in _in_family_order(whole) if level),
-        level_sizes=sizes,
-        replaced=tuple(replaced),
-        summaries=summaries,
-        pending=tuple(pending),
-        nothing_to_do=not children and not old.shape,
+    return finish(
+        job, options, levels, old, replaced=[b.key for b in old.shape], summaries=len(leaves), pending=pending
     )
-
-
-def _in_family_order(levels: Sequence[list[PlannedBucket]]) -> list[list[PlannedBucket]]:
-    """Each level in the order of its parents."""
-    ordered = list(levels)
-    for upper in range(len(ordered) - 1, 0, -1):
-        place = {c: i for i, c in enumerate(c for b in ordered[upper] for c in b.child_ids)}
-        ordered[upper - 1] = sorted(ordered[upper - 1], key=lambda b: place.get(b.id, len(place)))
-    return ordered
 
 
 def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions, pending: Sequence[UUID]) -> BuildPlan:
