@@ -11,7 +11,7 @@ from typing import IO
 
 from overstory.errors import InvalidOptionError, UnreadableSourceError
 from overstory.indexing import locations, remote
-from overstory.indexing.cleaning import is_blank
+from overstory.indexing.cleaning import clean, is_blank
 from overstory.indexing.converters import convert
 from overstory.indexing.converters.dates import day_in
 from overstory.indexing.converters.markup import first_heading
@@ -63,7 +63,7 @@ def _outcomes(given: _Given) -> Iterator[ReadOutcome]:
     if isinstance(given, SourceDocument):
         yield _unless_blank(given)
     elif isinstance(given, str) and locations.is_text(given):
-        yield _unless_blank(SourceDocument(given, title=first_heading(given)))
+        yield _unless_blank(SourceDocument(given, title=first_heading(clean(given))))
     elif (path := locations.local_path(given)) is not None:
         yield from _of_path(path)
     else:

@@ -3,6 +3,7 @@
 from pathlib import PurePosixPath
 
 from overstory.errors import UnreadableSourceError
+from overstory.indexing.cleaning import clean
 from overstory.indexing.converters import archives, data, mail, markup
 from overstory.indexing.converters.converted import Converted
 from overstory.indexing.decoding import decode
@@ -80,7 +81,7 @@ def _from_text(content: bytes, source: str) -> Converted:
     extension = PurePosixPath(source).suffix.lower()
     if extension in _MAIL:
         return _MAIL[extension](content, source)
-    text = decode(content, source, markup.declared_encoding(content))
+    text = clean(decode(content, source, markup.declared_encoding(content)))
     if markup.is_html(text):
         return markup.from_html(text)
     converter = _BY_EXTENSION.get(extension)

@@ -81,7 +81,8 @@ def from_html(text: str) -> Converted:
     """What a reader of the page sees; headings as Markdown, a table row a line."""
     from bs4 import BeautifulSoup
 
-    page = BeautifulSoup(text.replace(_PARAGRAPH, " ").replace(_LINE, " "), "lxml")
+    text = text.replace(_PARAGRAPH, "").replace(_LINE, "")
+    page = BeautifulSoup(text, "lxml")
     body = _without_marks("".join(_seen(page)))
     title = page.title.get_text(" ", strip=True) if page.title else ""
     return Converted(text=body, title=first_heading(body) or title, occurred_at=_page_date(page))

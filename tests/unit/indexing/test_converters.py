@@ -96,6 +96,12 @@ def test_front_matter_gives_title_and_date_and_stays_in_the_text() -> None:
     assert "tags: [a]" in found.text
 
 
+def test_line_ends_of_windows_hide_no_front_matter() -> None:
+    found = convert(b"---\r\ntitle: Move\r\ndate: 2025-01-07\r\n---\r\nText.\r\n", "a.md")
+
+    assert (found.title, found.occurred_at) == ("Move", "2025-01-07")
+
+
 @pytest.mark.parametrize(
     ("text", "name", "title"),
     [
