@@ -43,7 +43,7 @@ def split(text: str, max_tokens: int) -> list[str]:
     """Cut a text into chunks of at most `max_tokens` (by `estimate_tokens`); end to end they are the text.
 
     A chunk ends before a heading where it can, else after a paragraph, a sentence, a line, a word; one that is
-    not the last has at least a quarter of `max_tokens`, most have more than two fifths. A text that fits is one chunk.
+    not the last has at least about a quarter of `max_tokens`, most have more than two fifths. A text that fits is one chunk.
 
     Raises:
         InvalidOptionError: `max_tokens` is below 8.
