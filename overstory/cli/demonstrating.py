@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from overstory.results import ImproveResult, IndexResult, RecallResult, RememberResult, TreeEntry
 
 OWN_QUESTION = "What is this about, what changed over time, and where does it stand now?"
+TOP_K = 5
+"""Few, as 48 notes are few: the map matters where most of a dataset is out of sight."""
 LEVELS_SHOWN = 3
+ROOT_FACTS = 3
+AREAS_SHOWN = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +32,18 @@ class Built:
     improved: "ImproveResult"
     tree: "list[TreeEntry]"
 
+    @property
+    def by_rules(self) -> bool:
+        """No model wrote it, and none answers."""
+        from overstory.settings import OFFLINE
+
+        return self.read.writer == OFFLINE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    without: "list[RecallResult]"
-    with_map: "list[RecallResult]"
+    without: "RecallResult | None"
+    with_map: "RecallResult | None"
 
 
 def demo(
@@ -63,12 +74,12 @@ def demo(
     built = perform("demo", lambda: _build(name, folder, fresh=fresh), json=json, keep_bars=True)
     if not json:
         _show_built(built, console)
-    asked = perform("demo", lambda: _ask(name, question), json=json)
+    asked = perform("demo", lambda: _ask(name, question, only_context=built.by_rules), json=json)
     if json:
         _write(built, asked, question)
     else:
-        _show_asked(asked, question, console)
-        _suggest(name, built, console)
+        _show_asked(asked, built, question, console)
+        _suggest(name, built, question, console)
     finish(in_part=_in_part(built))
 
 
@@ -98,13 +109,15 @@ async def _start_clean(name: str, *, fresh: bool) -> None:
         await overstory.forget(name)
 
 
-async def _ask(name: str, question: str) -> Asked:
-    async def answers(*, index: bool) -> "list[RecallResult]":
-        return await overstory.recall(
-            question, datasets=name, retriever_specific_config={"include_global_context_index": index}
+async def _ask(name: str, question: str, *, only_context: bool) -> Asked:
+    async def answer(*, index: bool) -> "RecallResult | None":
+        config = {"include_global_context_index": index}
+        results = await overstory.recall(
+            question, datasets=name, top_k=TOP_K, only_context=only_context, retriever_specific_config=config
         )
+        return results[0] if results else None
 
-    return Asked(without=await answers(index=False), with_map=await answers(index=True))
+    return Asked(without=await answer(index=False), with_map=await answer(index=True))
 
 
 # --- for people ------------------------------------------------------------------------------------
@@ -129,39 +142,63 @@ def _show_built(built: Built, console: "Console") -> None:
         rendering.indexed(built.improved.index, console)
     if built.tree:
         console.print()
-        console.print(draw(built.tree, facts=6))
+        console.print(draw(built.tree, facts=ROOT_FACTS))
 
 
-def _show_asked(asked: Asked, question: str, console: "Console") -> None:
-    from overstory.cli.rendering import quote, reading_notes, say
+def _show_asked(asked: Asked, built: Built, question: str, console: "Console") -> None:
+    from overstory.cli.rendering import quote, say
 
     console.print()
     say(console, f"Question: {question}", "bold")
-    for title, results in (("Without the map", asked.without), ("With the map", asked.with_map)):
+    if built.by_rules:
+        say(console, "No model is set: this is what one would read.", "dim")
+    for title, result in (("Without the map", asked.without), ("With the map", asked.with_map)):
         console.print()
-        console.rule(title, align="left", style="dim")
-        for result in results:
-            quote(console, result.text)
-            say(console, f"Read: {reading_notes(result)}", "dim")
-        if not results:
-            say(console, "Nothing found.")
+        say(console, f"{title}: {_reach(result, len(built.read.documents))}", "bold cyan")
+        if result is not None and built.by_rules:
+            _show_reading(result, console)
+        elif result is not None:
+            quote(console, result.text, indent=2)
 
 
-def _suggest(name: str, built: Built, console: "Console") -> None:
+def _reach(result: "RecallResult | None", documents: int) -> str:
+    """How much of the dataset stands behind a context."""
+    if result is None:
+        return "nothing found."
+    evidence = result.evidence
+    areas = [*([evidence.root] if evidence.root else []), *evidence.areas]
+    sources = {passage.source for passage in evidence.passages}.union(*(area.sources for area in areas))
+    return f"{len(sources)} of {documents} documents, about {evidence.context_tokens:,} tokens"
+
+
+def _show_reading(result: "RecallResult", console: "Console") -> None:
+    """The map when it was read, else the passages."""
+    from overstory.cli.rendering import facts, passages, say
+
+    evidence = result.evidence
+    if evidence.root is None:
+        passages(evidence.passages, console)
+        return
+    say(console, "  The same, and in front of it the root and the areas nearest to the question:", "dim")
+    facts("World summary", evidence.root.text, console)
+    for area in evidence.areas[:AREAS_SHOWN]:
+        facts("Relevant areas (the first of them)", area.text, console)
+
+
+def _suggest(name: str, built: Built, question: str, console: "Console") -> None:
     from overstory.cli.rendering import quoted, say, suggest
-    from overstory.settings import OFFLINE
 
     dataset = quoted(name)
-    if built.read.writer == OFFLINE:
+    if built.by_rules:
         console.print()
         say(
             console,
-            "No model wrote this: rules chose sentences of the notes. Set LLM_MODEL (docs/settings.md) and run it again to let one write.",
+            "Rules wrote this map: they choose sentences. Set LLM_MODEL to let a model write and answer (docs/settings.md).",
             "dim",
         )
     suggest(
         console,
-        f"overstory recall 'your question' --dataset {dataset} --index",
+        f"overstory recall {quoted(question)} --dataset {dataset} --index --only-context",
         f"overstory tree --dataset {dataset}",
         "overstory demo path/to/your/files",
     )
@@ -177,8 +214,8 @@ def _write(built: Built, asked: Asked, question: str) -> None:
             "remember": jsonforms.fields(built.read),
             "improve": jsonforms.fields(built.improved),
             "question": question,
-            "without": [jsonforms.recalled(result) for result in asked.without],
-            "with": [jsonforms.recalled(result) for result in asked.with_map],
+            "without": jsonforms.recalled(asked.without) if asked.without else None,
+            "with": jsonforms.recalled(asked.with_map) if asked.with_map else None,
         },
     )
 

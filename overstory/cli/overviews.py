@@ -29,7 +29,7 @@ def verified(dataset: str, violations: Sequence[Violation], console: "Console") 
     name = one_line(dataset)
     say(console, f"The index of {name} is sound." if not violations else f"The index of {name} is not sound:")
     for violation in violations[:VIOLATIONS_SHOWN]:
-        say(console, f"  {one_line(f"{violation.rule}: {violation.message}")}", "red")
+        say(console, f"  {one_line(f'{violation.rule}: {violation.message}')}", "red")
     if len(violations) > VIOLATIONS_SHOWN:
         say(console, f"  … and {len(violations) - VIOLATIONS_SHOWN:,} more (--json names them all)", "red")
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from overstory.cli.terminal import one_line, plain
+from overstory.indexing.rendering import FACTS_HEADING
 from overstory.models import Usage
 from overstory.results import (
     DocumentOutcome,
@@ -17,6 +18,7 @@ from overstory.results import (
     ImproveResult,
     IndexResult,
     IndexStatus,
+    Passage,
     RecallResult,
     RememberResult,
 )
@@ -85,7 +87,7 @@ def read(result: RememberResult, console: "Console") -> None:
         )
     say(
         console,
-        f"Written by {one_line(result.writer)}, vectors by {one_line(result.embedder)}. {spent(result.model_calls, result.usage)}",
+        f"Written by {one_line(result.writer)}, vectors by {one_line(result.embedder)}.{spent(result.model_calls, result.usage)}",
         "dim",
     )
 
@@ -98,12 +100,12 @@ def skipped(outcomes: Sequence[DocumentOutcome], console: "Console") -> None:
 
 
 def spent(model_calls: int, usage: Usage) -> str:
-    """Calls, tokens and cost in a sentence."""
+    """Calls, tokens and cost, to be put after a sentence; empty when no model was called."""
     if not model_calls:
-        return "No model was called."
+        return ""
     tokens = f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
     cost = f", {usage.cost_usd:.4f} USD" if usage.cost_usd is not None else ""
-    return f"{count(model_calls, 'model call')}, {tokens}{cost}."
+    return f" {count(model_calls, 'model call')}, {tokens}{cost}."
 
 
 # --- improve ---------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def improved(result: ImproveResult, console: "Console") -> None:
     if result.completed_chunks:
         say(console, f"{count(result.completed_chunks, 'chunk')} finished that an earlier run had left.")
     if result.index is None:
-        say(console, f"{one_line(result.dataset)} is complete. {spent(result.model_calls, result.usage)}")
+        say(console, f"{one_line(result.dataset)} is complete.{spent(result.model_calls, result.usage)}")
         suggest(console, f"overstory improve --dataset {name} --index")
     else:
         indexed(result.index, console)
@@ -128,8 +130,8 @@ def indexed(index: IndexResult, console: "Console") -> None:
     if index.status in {IndexStatus.PUBLISHED, IndexStatus.UNCHANGED}:
         head += f", generation {index.generation}: {count(index.buckets, 'area')} and a root"
     degraded = f", {index.degraded:,} degraded" if index.degraded else ""
-    say(console, f"{head}; {index.written:,} written, {index.reused:,} reused{degraded}.")
-    say(console, spent(index.model_calls, index.usage), "dim")
+    texts = f"{index.written:,} written, {index.reused:,} reused{degraded}"
+    say(console, f"{head}; {texts}.{spent(index.model_calls, index.usage)}")
 
 
 def levels(index: IndexResult, console: "Console") -> None:
@@ -163,29 +165,38 @@ def recalled(results: Sequence[RecallResult], datasets: Sequence[str], console: 
         quote(console, result.text)
 
 
-def reading_notes(result: RecallResult) -> str:
-    """What an answer rests on, in a line."""
-    evidence, freshness = result.evidence, result.freshness
-    parts = [f"context of about {evidence.context_tokens:,} tokens"]
-    if evidence.root or evidence.areas:
-        parts.append(f"{evidence.prelude_tokens:,} of them the map (generation {freshness.generation})")
-    if freshness.pending and (evidence.root or evidence.areas):
-        parts.append(f"{count(freshness.pending, 'summary', 'summaries')} not in the map yet")
-    return ", ".join([*parts, *map(one_line, evidence.notes)]) + "."
+def passages(found: Sequence[Passage], console: "Console") -> None:
+    """When or where documents are from and how what was found begins, a line each, in the order of time."""
+    rows = {passage.document_id: passage for passage in reversed(found)}.values()
+    names = [(one_line(row.occurred_at or row.source), one_line(row.text)) for row in rows]
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(style="dim", no_wrap=True, width=min(30, max((len(name) for name, _ in names), default=0)))
+    table.add_column(no_wrap=True, ratio=1)
+    for name, text in sorted(names):
+        table.add_row(Text(name), Text(text))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def facts(title: str, text: str, console: "Console") -> None:
+    """The facts of an area or the root."""
+    table = Table.grid(padding=(0, 1))
+    for fact in text.partition(f"{FACTS_HEADING}\n")[2].split("\n"):
+        table.add_row("·", Text(one_line(fact.removeprefix("- "))))
+    console.print(Padding(Text(title, style="dim"), (0, 0, 0, 2), expand=False))
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def forgotten(result: ForgetResult, console: "Console", *, whole: bool) -> None:
-    gone = f"{count(result.documents, 'document')}, {count(result.chunks, 'chunk')}, {count(result.entities, 'entity', 'entities')}, {count(result.edges, 'connection')}"
+    name = one_line(result.dataset)
+    if whole:
+        say(console, f"Forgotten: the dataset {name}.")
+        return
+    nodes = f"{count(result.chunks, 'chunk')}, {count(result.entities, 'entity', 'entities')}"
     say(
         console,
-        f"Forgotten from {one_line(result.dataset)}: {gone}."
-        if not whole
-        else f"Forgotten: {one_line(result.dataset)} ({gone}).",
+        f"Forgotten from {name}: {count(result.documents, 'document')}, {nodes}, {count(result.edges, 'connection')}.",
     )
     if result.stale or result.withheld:
-        say(
-            console,
-            f"Cut in the index: {count(result.stale, 'text')} served as stale, {result.withheld:,} withheld until the next improve.",
-            "yellow",
-        )
+        cut = f"{count(result.stale, 'text')} served as stale, {result.withheld:,} withheld until the next improve"
+        say(console, f"Cut in the index: {cut}.", "yellow")
         suggest(console, f"overstory improve --dataset {quoted(result.dataset)} --index")

@@ -32,15 +32,28 @@ def draw(entries: Sequence["TreeEntry"], *, facts: int) -> Tree:
 
 def _grow(tree: Tree, entry: "TreeEntry", entries: Mapping[UUID, "TreeEntry"]) -> None:
     for child in (entries[key] for key in entry.child_ids if key in entries):
-        _grow(tree.add(_lines(child, min(child.level, 1))), child, entries)
+        _grow(tree.add(_lines(child, 1) if child.level else _line(child)), child, entries)
 
 
 def _lines(entry: "TreeEntry", facts: int) -> Text:
     """An entry's heading, what it is about, and its first facts, each cut to one line of the terminal."""
-    about, _, told = entry.text.partition(f"\n\n{FACTS_HEADING}\n")
-    shown = [*about.split("\n")[1 : 1 + TOPIC_LINES], *told.split("\n")[:facts]]
-    lines = [Text(heading(entry), style="bold"), *(Text(one_line(line.removeprefix("- "))) for line in shown)]
+    topics, told = _parts(entry)
+    shown = [*topics[:TOPIC_LINES], *(f"· {line.removeprefix('- ')}" for line in told[:facts])]
+    lines = [Text(heading(entry), style="bold"), *(Text(one_line(line)) for line in shown)]
     return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
+
+
+def _line(entry: "TreeEntry") -> Text:
+    """An entry's heading and its topics on one line."""
+    topics, _ = _parts(entry)
+    names = ", ".join(topic.partition(": ")[2] for topic in topics)
+    return Text.assemble((heading(entry), "bold"), "  ", one_line(names), no_wrap=True, overflow="ellipsis")
+
+
+def _parts(entry: "TreeEntry") -> tuple[list[str], list[str]]:
+    """The categories with their topics, and the facts, a line each."""
+    about, _, told = entry.text.partition(f"\n\n{FACTS_HEADING}\n")
+    return [line.removeprefix("- ") for line in about.split("\n")[1:]], told.split("\n") if told else []
 
 
 def heading(entry: "TreeEntry") -> str:

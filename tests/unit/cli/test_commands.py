@@ -1,0 +1,202 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_remember_says_what_was_read_and_what_comes_next(run: Any, notes: Path) -> None:
+    result = run("remember", str(notes), "--dataset", "north")
+
+    assert result.exit_code == 0
+    assert "north: 5 documents (5 added), 5 chunks read." in result.stdout
+    assert "Written by offline, vectors by hashing" in result.stdout
+    assert "overstory improve --dataset north --index" in result.stdout
+
+
+def test_the_same_again_is_no_work(run: Any, notes: Path) -> None:
+    run("remember", str(notes), "--dataset", "north")
+
+    result = run("remember", str(notes), "--dataset", "north")
+
+    assert "5 documents (5 unchanged), 0 chunks read." in result.stdout
+
+
+def test_what_cannot_be_read_is_named_and_the_exit_code_says_so(run: Any, notes: Path) -> None:
+    (notes / "blank.md").write_bytes(b"\xef\xbb\xbf \n")
+
+    result = run("remember", str(notes), str(notes / "none.md"), "--dataset", "north")
+
+    assert result.exit_code == 3
+    assert "5 added, 2 skipped" in result.stdout
+    assert "none.md: " in result.stdout
+
+
+def test_a_text_can_come_from_standard_input(run: Any) -> None:
+    result = run("remember", "-", stdin="Anna Hofer leads Northstar.\n")
+
+    assert "main_dataset: 1 document (1 added)" in result.stdout
+
+
+def test_an_index_is_built_shown_and_sound(run: Any, indexed: str) -> None:
+    tree = run("tree", "--dataset", indexed)
+    verdict = run("verify", "--dataset", indexed)
+
+    assert tree.stdout.startswith("root · ")
+    assert "level 0 · " in tree.stdout
+    assert (verdict.exit_code, verdict.stdout) == (0, "The index of north is sound.\n")
+
+
+def test_a_dataset_without_an_index_says_how_to_get_one(run: Any, notes: Path) -> None:
+    run("remember", str(notes), "--dataset", "north")
+
+    result = run("tree", "--dataset", "north")
+
+    assert "north has no index yet." in result.stdout
+    assert "overstory improve --dataset north --index" in result.stdout
+
+
+def test_the_index_comes_before_the_local_context_when_asked_for(run: Any, indexed: str) -> None:
+    question = ("recall", "When is the launch of Northstar?", "--dataset", indexed, "--only-context")
+
+    local, whole = run(*question).stdout, run(*question, "--index").stdout
+
+    assert "World summary:" not in local
+    assert whole.index("World summary:") < whole.index("Nodes:")
+
+
+def test_the_text_of_an_answer_is_not_wrapped_in_a_file(run: Any, indexed: str) -> None:
+    text = run("recall", "Northstar", "--dataset", indexed, "--only-context").stdout
+
+    form = json.loads(run("recall", "Northstar", "--dataset", indexed, "--only-context", "--json").stdout)
+    assert text == form["results"][0]["text"] + "\n"
+
+
+def test_status_lists_all_datasets_or_shows_one(run: Any, indexed: str) -> None:
+    everything, one = run("status"), run("status", "--dataset", indexed)
+
+    assert everything.stdout.splitlines()[1].split()[:3] == ["north", "5", "5"]
+    assert "generation 1 of " in one.stdout
+
+
+def test_an_empty_home_says_how_to_begin(run: Any) -> None:
+    result = run("status")
+
+    assert result.exit_code == 0
+    assert "overstory demo" in result.stdout
+
+
+def test_a_forgotten_document_is_gone(run: Any, indexed: str, notes: Path) -> None:
+    sources = [
+        d["source"] for d in json.loads(run("remember", str(notes), "-d", indexed, "--json").stdout)["documents"]
+    ]
+
+    result = run("forget", "--dataset", indexed, "--document", sources[0])
+
+    assert result.exit_code == 0
+    assert "Forgotten from north: 1 document, 1 chunk" in result.stdout
+    assert json.loads(run("status", "--json").stdout)["datasets"][0]["documents"] == 4
+
+
+def test_a_whole_dataset_is_not_forgotten_by_a_slip(run: Any, indexed: str) -> None:
+    slip = run("forget", "--dataset", indexed)
+    meant = run("forget", "--dataset", indexed, "--yes")
+
+    assert slip.exit_code == 2
+    assert "--yes" in slip.stderr
+    assert meant.exit_code == 0
+    assert "no dataset yet" in run("status").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("recall", "?", "--dataset", "noth"), 2, "Did you mean 'north'?"),
+        (("improve", "--dataset", "noth"), 2, "Did you mean 'north'?"),
+        (("recall", " ", "--dataset", "north"), 2, "overstory: "),
+        (("recall", "Northstar", "--dataset", "north", "--top-k", "0"), 2, "top_k=0"),
+        (("recall", "Northstar", "--dataset", "north", "--type", "GUESS"), 2, "'--type'"),
+        (("tree", "--dataset", "north", "--generation", "9"), 2, "Generation 9"),
+        (("forget", "--dataset", "north", "--document", "9.md"), 2, "no document '9.md'"),
+        (("remember",), 2, "PATH"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(run: Any, indexed: str, arguments: tuple[str, ...], code: int, says: str) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == code
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_error_has_a_json_form(run: Any, indexed: str) -> None:
+    result = run("improve", "--dataset", "noth", "--json")
+
+    assert result.exit_code == 2
+    assert json.loads(result.stdout) == {
+        "command": "improve",
+        "error": {
+            "kind": "DatasetNotFoundError",
+            "message": "There is no dataset 'noth'. Did you mean 'north'?",
+            "transient": False,
+            "data": {"name": "noth", "nearest": "north"},
+        },
+    }
+
+
+def test_every_command_prints_one_object(run_json: Any, indexed: str, notes: Path) -> None:
+    assert run_json("remember", str(notes), "-d", indexed)["documents"][0]["status"] == "unchanged"
+    assert run_json("improve", "-d", indexed, "--index")["index"]["status"] == "unchanged"
+    assert run_json("recall", "Northstar", "-d", indexed)["results"][0]["dataset"] == indexed
+    assert run_json("tree", "-d", indexed)["entries"][0]["is_root"]
+    assert run_json("status")["datasets"][0]["name"] == indexed
+    assert run_json("verify", "-d", indexed) == {
+        "command": "verify",
+        "dataset": indexed,
+        "sound": True,
+        "violations": [],
+    }
+    assert run_json("config")["settings"][0]["variable"] == "OVERSTORY_HOME"
+    assert run_json("forget", "-d", indexed, "--yes")["dataset"] == indexed
+
+
+def test_secrets_are_never_shown(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("EMBEDDING_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("LLM_ENDPOINT", "http://me:very-secret@localhost:1/v1")
+
+    shown = run("config").stdout + run("config", "--json").stdout
+
+    assert "very-secret" not in shown
+    assert "http://***@localhost:1/v1" in shown
+
+
+def test_a_wrong_setting_names_its_variable(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_MAX_CONCURRENCY", "many")
+
+    result = run("status")
+
+    assert result.exit_code == 2
+    assert "LLM_MAX_CONCURRENCY='many'" in result.stderr
+
+
+def test_documents_do_not_steer_the_terminal(run: Any, tmp_path: Path) -> None:
+    hostile = tmp_path / "note.md"
+    hostile.write_text("Anna Hofer \x1b]0;owned\x07leads [red]Northstar[/red]\x1b[2J in Trieste.\n", encoding="utf-8")
+    run("remember", str(hostile), "-d", "odd")
+
+    shown = run("recall", "Northstar", "-d", "odd", "--only-context").stdout
+
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+@pytest.mark.parametrize(
+    "name", ["a 'quoted' name", "line\nbreak", "[bold]markup[/bold]", "🚢 한국어", "-d", "x" * 300]
+)
+def test_odd_names_of_datasets_work_or_are_refused_in_a_line(run: Any, notes: Path, name: str) -> None:
+    result = run("remember", str(notes), f"--dataset={name}")
+
+    assert result.exit_code in {0, 2}
+    assert "Traceback" not in result.output

@@ -1,0 +1,72 @@
+"""The command line as a process: encodings, streams, what it loads."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = "Anna Hofer — “Northstar” — 한국 🚀 costs 3 €.\n"
+
+
+def overstory(home: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[bytes]":
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("LC_", "LANG", "PYTHON", "LLM_", "OVERSTORY"))
+    }
+    return subprocess.run(
+        [sys.executable, "-c", "from overstory.cli import main; main()", *arguments],
+        env={**kept, "OVERSTORY_HOME": str(home), "EMBEDDING_MODEL": "hashing", **environment},
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_output_degrades_where_the_encoding_lacks_a_character(tmp_path: Path, encoding: str) -> None:
+    note = tmp_path / "note.md"
+    note.write_text(TEXT, encoding="utf-8")
+    locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": encoding}
+
+    read = overstory(tmp_path / "home", "remember", str(note), **locale)
+    asked = overstory(tmp_path / "home", "recall", "Northstar", "--only-context", **locale)
+    as_json = overstory(tmp_path / "home", "recall", "Northstar", "--only-context", "--json", **locale)
+
+    assert [read.returncode, asked.returncode, as_json.returncode] == [0, 0, 0]
+    assert b"Northstar" in asked.stdout
+    assert "Traceback" not in (read.stderr + asked.stderr).decode(encoding)
+    assert b"\\ud55c\\uad6d" in as_json.stdout, "JSON stays whole in any encoding"
+
+
+def test_nothing_but_the_result_is_on_standard_output(tmp_path: Path) -> None:
+    result = overstory(tmp_path, "recall", "Northstar")
+
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr.decode().startswith("overstory: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    command = f"'{sys.executable}' -c 'from overstory.cli import main; main()' config | head -n 1"
+
+    result = subprocess.run(command, shell=True, capture_output=True, timeout=60, check=False, cwd=tmp_path)
+
+    assert result.stdout.startswith(b"Variable")
+    assert b"Traceback" not in result.stderr
+
+
+def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom overstory.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'pydantic', 'rich', 'apsw', 'pyarrow', 'networkx', 'litellm', 'onnxruntime', 'prefect', 'weaviate'}\n"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, timeout=60, check=False)
+
+    assert (result.returncode, result.stderr) == (0, b"")
