@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from overstory.offline.dates import DATE
 from overstory.offline.ranking import is_near_copy, is_order
 from overstory.offline.sentences import sentences_of, shorten
+from overstory.offline.states import Statement, find_superseded
 from overstory.offline.terms import terms_of
+from overstory.offline.words import word_set
 
 NO_ANSWER = "Nothing in the stored texts answers this."
 _OPENING = "From the stored texts: "
@@ -16,19 +18,29 @@ _MAX_SENTENCES = 3
 _LONGEST = 400
 _LEAST_COVER = 0.34
 """Share of the question's weight that the best sentence must have."""
+_LEAST_COVER_UNSTEMMED = 0.22
+"""The same for scripts whose words we don't bring to a stem."""
+_MAX_COMPARED = 300
 _CLOSE = 0.75
 """Further sentences must come so near to the best."""
 _EARLIER = "Earlier: "
-_NODE = re.compile(r"__node_content_start__\n(.*?)\n__node_content_end__", re.DOTALL)
 _FRAME = re.compile(
-    r"^(?:World summary:|Relevant areas:|Nodes:|Connections:|Facts:|Context:|Question:|(?:This area of the|This) dataset is about:"
+    r"^(?:Answer\b.*\bcontext:|World summary:|Relevant areas:|Nodes:|Connections:|Facts:|Context:|Question:|(?:This area of the|This) dataset is about:"
     r"|## .*|Node: .*|__node_content_(?:start|end)__|.* --\[.*\]--> .*|- [A-Z]\w+(?: \w+)?: [^.]*)$",
     re.MULTILINE,
 )
-_CONTEXT_BEGINS = re.compile(r"^(?:World summary:|Relevant areas:|Nodes:|Context:|## .*|(?:The c|C)ontext\b.*:)\s*$", re.MULTILINE)
+_CONTEXT_BEGINS = re.compile(
+    r"^(?:Answer\b.*\bcontext:|World summary:|Relevant areas:|Nodes:|Context:|## .*|(?:The c|C)ontext\b.*:)\s*$",
+    re.MULTILINE,
+)
 _LABEL = re.compile(r"^\s*(?:the )?question(?: is)?:\s*", re.IGNORECASE)
-_WHEN = re.compile(r"\b(?:when|what (?:date|day|year|time)|which (?:date|day|year|weekday))\b|\bwann\b|\bquand\b|什么时候", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:when|what (?:date|day|year|time)|which (?:date|day|year|weekday))\b|\bwann\b|\bquand\b|什么时候",
+    re.IGNORECASE,
+)
 _HOW_MANY = re.compile(r"\bhow (?:many|much|long|old|far)\b|\bwie viele?\b|\bcombien\b|多少|几", re.IGNORECASE)
+_ASKING = word_set("year date day time name weekday many much kind type")
+"""Words that say what is asked for, and stand in no answer."""
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
@@ -56,21 +68,36 @@ def extract_answer(question: str, passages: Sequence[str]) -> str:
     """The sentences of `passages` that support an answer best, quoted in their order.
 
     Args:
+        question: in any language.
         passages: texts in the order of time or of relevance; of equally fit ones the later wins.
     """
     sentences = _distinct(passages)
-    wanted = frozenset(terms_of(question))
-    scores = _scores(question, wanted, [frozenset(terms_of(text)) for text in sentences], sentences)
+    terms = frozenset(terms_of(question))
+    scores = _scores(question, terms - _ASKING or terms, sentences)
     best = max(scores, default=0.0)
-    if best < _LEAST_COVER:
+    least = _LEAST_COVER if question.isascii() or _is_latin(question) else _LEAST_COVER_UNSTEMMED
+    if best < least:
         return NO_ANSWER
     ranked = sorted(range(len(sentences)), key=lambda place: (-scores[place], -place))
     chosen: list[int] = []
-    for place in ranked:
-        fits = scores[place] >= max(_LEAST_COVER, best * _CLOSE)
+    for place in ranked[: 4 * _MAX_SENTENCES]:
+        fits = scores[place] >= max(least, best * _CLOSE)
         if fits and len(chosen) < _MAX_SENTENCES and not _repeats(place, chosen, sentences):
             chosen.append(place)
-    return _OPENING + " ".join(f"“{shorten(sentences[place], _LONGEST)}”" for place in sorted(chosen))
+    return _OPENING + _quoted(sentences, sorted(chosen))
+
+
+def _is_latin(text: str) -> bool:
+    return sum("a" <= letter <= "ɏ" for letter in text.lower()) * 2 > len(text)
+
+
+def _quoted(sentences: Sequence[str], chosen: Sequence[int]) -> str:
+    """The sentences in quotation marks, each followed by the one that says it is no longer so."""
+    history = find_superseded([Statement(text) for text in sentences[:_MAX_COMPARED]])
+    later = dict.fromkeys(history[place] for place in chosen if place in history and history[place] not in chosen)
+    quotes = [f"“{shorten(sentences[place], _LONGEST)}”" for place in chosen]
+    quotes += [f"But also: “{shorten(sentences[place], _LONGEST)}”" for place in later]
+    return " ".join(quotes)
 
 
 def _distinct(passages: Sequence[str]) -> list[str]:
@@ -78,11 +105,10 @@ def _distinct(passages: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if not is_order(text)))
 
 
-def _scores(
-    question: str, wanted: frozenset[str], bags: Sequence[frozenset[str]], sentences: Sequence[str]
-) -> list[float]:
+def _scores(question: str, wanted: frozenset[str], sentences: Sequence[str]) -> list[float]:
     """Share of the question's weight that each sentence has; rare words weigh more, history a little less."""
-    frequency = Counter(term for bag in bags for term in bag & wanted)
+    bags = [frozenset(terms_of(text)) for text in sentences]
+    frequency = Counter(term for bag in bags for term in sorted(bag & wanted))
     weights = {term: math.log(1 + len(bags) / (1 + frequency[term])) + 0.3 for term in wanted}
     total = sum(weights[term] for term in sorted(wanted)) or 1.0
     scores = []

@@ -10,7 +10,7 @@ from uuid import UUID
 from overstory.offline.categories import choose_categories
 from overstory.offline.ranking import Ranked, is_near_copy, nearness, orders_in, rank
 from overstory.offline.sentences import shorten, split_sentences
-from overstory.offline.states import Statement, find_superseded
+from overstory.offline.states import Statement, find_superseded, tells_change
 from overstory.tokens import estimate_tokens
 from overstory.writer import AreaDraft, AreaInput, AreaTask, DraftFact
 
@@ -23,6 +23,9 @@ _CHARACTERS_A_TOKEN = 3.2
 _NOVELTY = 0.8
 _STATE = 0.6
 """What a sentence gains that changes a state that others tell, and one loses that has become history."""
+_CHANGE = 0.3
+"""What a sentence gains that speaks of a change: what it replaces may stand in another area."""
+_CUT = 0.5
 _ENTITY = 0.15
 _ENTITIES = 12
 _REPORTED = "The text says: "
@@ -60,7 +63,7 @@ def extractive_area(task: AreaTask) -> AreaDraft:
 def _candidates(task: AreaTask, budget: int) -> list[_Candidate]:
     """All sentences of the inputs in the order of events, copies joined, with their worth."""
     children = len({i.child_id for i in task.inputs}) or 1
-    longest = min(_LONGEST_FACT, max(_SHORTEST_FACT, int(budget / children * _CHARACTERS_A_TOKEN)))
+    longest = min(_LONGEST_FACT, max(_SHORTEST_FACT, int(1.3 * _CHARACTERS_A_TOKEN * budget / children)))
     sentences = _sentences(task)
     history = find_superseded([Statement(text, i.occurred_at, str(i.child_id)) for text, i in sentences])
     changers = set(history.values())
@@ -70,6 +73,7 @@ def _candidates(task: AreaTask, budget: int) -> list[_Candidate]:
     for place, (ranked, (text, source)) in enumerate(zip(rank(texts, lead=0.0), sentences, strict=True)):
         superseded = source.superseded or place in history
         worth = ranked.worth + _named(text, task.entities) + _STATE * ((place in changers) - superseded)
+        worth += _CHANGE * tells_change(text) - _CUT * (len(text) > longest)
         fact = _reported(text, longest) if place in orders else shorten(text, longest)
         candidates.append(_Candidate(fact, source.child_id, [source.number], place, ranked, worth, superseded))
     return _joined(candidates)

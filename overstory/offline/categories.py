@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from overstory.ids import normalize_name
 from overstory.models import Category
+from overstory.offline.dates import DATE as DATE_PATTERN
 from overstory.offline.entities import Found, find_entities
 from overstory.offline.kinds import DATE, ORGANISATION, PERSON, PLACE, THING
 from overstory.offline.sentences import sentences_of
-from overstory.offline.dates import DATE as DATE_PATTERN
+from overstory.offline.terms import stem, words_of
 from overstory.tokens import estimate_tokens
 from overstory.writer import AreaTask
 
@@ -25,20 +26,34 @@ def choose_categories(task: AreaTask, budget: int) -> tuple[Category, ...]:
 
 
 def _from_children(task: AreaTask) -> list[Category]:
-    """The children's own categories, topics that stand in most inputs first."""
-    texts = [i.text.casefold() for i in task.inputs]
-    ranks = {normalize_name(name): place for place, name in enumerate(task.entities)}
+    """The children's own categories, each topic in one of them, those that stand in most inputs first."""
+    texts = [_words(i.text) for i in task.inputs]
+    ranks = {_words(name): place for place, name in enumerate(task.entities)}
     merged: dict[str, dict[str, str]] = {}
-    names: dict[str, str] = {}
-    for category in task.categories:
-        key = normalize_name(category.name)
-        names.setdefault(key, category.name)
-        merged.setdefault(key, {}).update({normalize_name(t): t for t in category.topics if t.strip()})
-    return [Category(name=names[key], topics=_most_named(merged[key], texts, ranks)) for key in merged]
+    seen: set[str] = set()
+    for category in sorted(task.categories, key=_place):
+        topics = merged.setdefault(category.name, {})
+        for topic in category.topics:
+            key = _words(topic)
+            if key not in seen or key in topics:
+                topics.setdefault(key, topic)
+                seen.add(key)
+    return [Category(name=name, topics=_most_named(merged[name], texts, ranks)) for name in merged if merged[name]]
+
+
+def _place(category: Category) -> int:
+    """Ours in our order, those of a model between the names and the topics."""
+    return _ORDER.index(category.name) if category.name in _ORDER else len(_ORDER) - 1
+
+
+def _words(text: str) -> str:
+    """For comparing whole words, singular and plural alike."""
+    return f" {' '.join(stem(word) for word in words_of(text))} "
 
 
 def _most_named(topics: dict[str, str], texts: Sequence[str], ranks: dict[str, int]) -> tuple[str, ...]:
-    counts = {key: sum(key in text for text in texts) for key in topics}
+    """By the number of inputs; of equal ones what has several words tells more."""
+    counts = {key: sum(key in text for text in texts) * (1.6 if " " in key.strip() else 1.0) for key in topics}
     ordered = sorted(topics, key=lambda key: (-counts[key], ranks.get(key, len(ranks))))
     return tuple(topics[key] for key in ordered)
 
@@ -64,7 +79,7 @@ def _kinds(found: Iterable[Found]) -> dict[str, str]:
         for mention in one.mentions:
             key = normalize_name(mention.name)
             kind = THING if not mention.type and mention.name in opening and " " not in mention.name else mention.type
-            if not kinds.get(key) or kinds[key] == THING and kind and kind != THING:
+            if not kinds.get(key) or (kinds[key] == THING and kind and kind != THING):
                 kinds[key] = kind
     return kinds
 

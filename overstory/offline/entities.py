@@ -5,17 +5,15 @@ nothing for a name of which no more can be said.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from overstory.ids import normalize_name
 from overstory.models import Mention
-from overstory.offline.dates import DATE, YEAR
+from overstory.offline.dates import YEAR, date_spans
 from overstory.offline.kinds import DATE as DATE_KIND
 from overstory.offline.kinds import THING, kind_of
 from overstory.offline.languages import is_german
-from overstory.offline.names import Line, Spot, line_of, merge_short_forms, names_in
+from overstory.offline.names import Line, Spot, key_of, line_of, merge_short_forms, names_in
 from overstory.offline.phrases import phrases_in
 from overstory.offline.sentences import Sentence, shorten, without_addresses
 
@@ -43,11 +41,12 @@ def find_entities(sentences: Sequence[Sentence]) -> Found:
     dates = [spot for number, line in enumerate(lines) for spot in _dates(line.text, number)]
     names = _apart(merge_short_forms(names_in(lines, nouns_have_capitals=german)), dates)
     chosen = _prominent(names, _MAX_NAMES) + _prominent(dates, _MAX_DATES)
-    free = MAX_MENTIONS - len({normalize_name(spot.name) for spot in chosen})
+    free = MAX_MENTIONS - len({key_of(spot.name) for spot in chosen})
     phrases = phrases_in(lines, [*names, *dates], nouns_have_capitals=german, limit=free)
     kinds = {**dict.fromkeys((s.name for s in dates), DATE_KIND), **dict.fromkeys((s.name for s in phrases), THING)}
-    spots = _one_spelling([*chosen, *phrases])
-    mentions = tuple(_mention(name, spots, lines, kinds) for name in dict.fromkeys(spot.name for spot in spots))
+    named = _by_spelling([*chosen, *phrases])
+    mentions = tuple(_mention(name, own, lines, kinds) for name, own in named.items())
+    spots = [spot for own in named.values() for spot in own]
     return Found(mentions, lines, sorted(spots, key=lambda s: (s.sentence, s.start, -s.end)))
 
 
@@ -57,9 +56,7 @@ def _plain(text: str) -> str:
 
 
 def _dates(text: str, number: int) -> list[Spot]:
-    if not any(character.isdigit() for character in text):
-        return []
-    spots = [Spot(match[0].strip(" ,"), number, match.start(), match.end()) for match in DATE.finditer(text)]
+    spots = [Spot(text[start:end].strip(" ,"), number, start, end) for start, end in date_spans(text)]
     years = [Spot(match[1], number, match.start(1), match.end(1)) for match in YEAR.finditer(text)]
     return spots + _apart(years, spots)
 
@@ -74,19 +71,22 @@ def _apart(spots: list[Spot], others: list[Spot]) -> list[Spot]:
 
 def _prominent(spots: list[Spot], limit: int) -> list[Spot]:
     """All spots of the names that stand most often; longer names first among equals."""
-    counts = Counter(normalize_name(spot.name) for spot in spots)
-    score = {key: count + 0.5 * (" " in key) for key, count in counts.items()}
-    best = sorted(score, key=lambda key: -score[key])[:limit]
-    return [spot for key in best for spot in spots if normalize_name(spot.name) == key]
+    by_name: dict[str, list[Spot]] = {}
+    for spot in spots:
+        by_name.setdefault(key_of(spot.name), []).append(spot)
+    best = sorted(by_name, key=lambda key: -len(by_name[key]) - 0.5 * (" " in key))[:limit]
+    return [spot for key in best for spot in by_name[key]]
 
 
-def _one_spelling(spots: list[Spot]) -> list[Spot]:
-    first: dict[str, str] = {}
-    return [spot._replace(name=first.setdefault(normalize_name(spot.name), spot.name)) for spot in spots]
+def _by_spelling(spots: list[Spot]) -> dict[str, list[Spot]]:
+    """The spots of each mention, under the spelling that comes first."""
+    spelled: dict[str, tuple[str, list[Spot]]] = {}
+    for spot in spots:
+        spelled.setdefault(key_of(spot.name), (spot.name, []))[1].append(spot)
+    return {name: [spot._replace(name=name) for spot in own] for name, own in spelled.values()}
 
 
-def _mention(name: str, spots: Sequence[Spot], lines: Sequence[Line], kinds: dict[str, str]) -> Mention:
-    own = [spot for spot in spots if spot.name == name]
+def _mention(name: str, own: Sequence[Spot], lines: Sequence[Line], kinds: dict[str, str]) -> Mention:
     where = next((spot for spot in own if not lines[spot.sentence].is_title), own[0])
     kind = kinds.get(name)
     return Mention(

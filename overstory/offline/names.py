@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from overstory.ids import normalize_name
@@ -12,6 +13,7 @@ from overstory.offline.words import CALENDAR_WORDS, COMMON_VERBS, NAME_CONNECTOR
 _LONGEST_NAME = 60
 _INITIAL = re.compile(r"(?:[A-Z]|St|Mt|Mr|Mrs|Ms|Dr|Prof|Sen|Gov|Rev|Capt|Col|Gen|Lt|Sgt|Hon)$")
 _OPENING = re.compile(r"[.!?:;…\"“«„‘(\[]|(?:^|\s)['—–-]\s?$")
+_ACRONYMS = frozenset({"US", "WHO", "IT", "UN", "AI"})
 _ADVERB_ENDINGS = ("ally", "ously", "ently", "antly", "ingly", "tely", "edly")
 _LABEL = re.compile(r"(?:\[[^\]]{4,30}\]\s*)?([^\W\d_][\w.'’-]+(?: [^\W\d_][\w.'’-]*){1,3}):\s")
 _QUOTED = re.compile(r"[\"“«„]([^\W\d_][^\"”»“„«\n]{3,58}[^\s.,;:!?…])[\"”»“]")
@@ -45,6 +47,10 @@ class Line(NamedTuple):
     """A heading, or written like one, where capitals mean little."""
 
 
+key_of = lru_cache(maxsize=20_000)(normalize_name)
+"""The normalised name; asked for often."""
+
+
 def line_of(text: str, is_heading: bool = False) -> Line:
     tokens = _tokens(text)
     capitals = sum(token.capital for token in tokens)
@@ -52,7 +58,7 @@ def line_of(text: str, is_heading: bool = False) -> Line:
 
 
 def _tokens(text: str) -> list[Token]:
-    tokens = []
+    tokens: list[Token] = []
     previous = 0
     for match in WORD.finditer(text):
         word, start, end = match[0], match.start(), match.end()
@@ -88,8 +94,8 @@ def names_in(lines: Sequence[Line], *, nouns_have_capitals: bool = False) -> lis
             sure = not line.is_title and (len(run) > 1 or _stands_alone(line, run[0], lowered, inside))
             (spots if sure or _part_of_heading(line, run) else doubtful).append(spot)
         spots.extend(_quoted(line, number))
-    known = {normalize_name(spot.name) for spot in spots}
-    spots += [spot for spot in doubtful if normalize_name(spot.name) in known]
+    known = {key_of(spot.name) for spot in spots}
+    spots += [spot for spot in doubtful if key_of(spot.name) in known]
     return _outermost(spots)
 
 
@@ -146,7 +152,9 @@ def _trimmed(run: list[Token], lowered: set[str]) -> list[Token]:
     """Without what only looks like a part of the name."""
     while run and _is_no_start(run[0], lowered, len(run)):
         run = run[1:]
-    while run and (_is_function_word(run[-1]) or run[-1].low in CALENDAR_WORDS or not run[-1].capital and len(run) == 1):
+    while run and (
+        _is_function_word(run[-1]) or run[-1].low in CALENDAR_WORDS or (not run[-1].capital and len(run) == 1)
+    ):
         run = run[:-1]
     return run
 
@@ -166,12 +174,12 @@ def _is_function_word(token: Token) -> bool:
     low = token.low.replace("’", "'")
     if low not in STOP_WORDS and len(low) > 1:
         return False
-    return len(token.text) == 1 or not (token.text.isupper() and not token.opens)
+    return token.text not in _ACRONYMS
 
 
 def _stands_alone(line: Line, token: Token, lowered: set[str], inside: set[str]) -> bool:
     """Whether a single word with a capital is a name: surely inside a sentence, on evidence at its beginning."""
-    if len(token.low) < 2 or token.low.endswith("ly") and token.opens:
+    if len(token.low) < 2 or (token.low.endswith("ly") and token.opens):
         return False
     if not token.opens or token.low in inside or (token.text.isupper() and len(token.text) > 2):
         return True
@@ -207,7 +215,7 @@ def _spelling(line: Line, run: list[Token]) -> str:
 
 def _quoted(line: Line, number: int) -> Iterator[Spot]:
     """Titles in quotation marks."""
-    if not any(mark in line.text for mark in "\"“«„"):
+    if not any(mark in line.text for mark in '"“«„'):
         return
     for match in _QUOTED.finditer(line.text):
         words = WORD.findall(match[1])

@@ -7,38 +7,75 @@ from collections.abc import Iterator, Sequence
 from overstory.offline.languages import is_caseless, is_wide
 from overstory.offline.names import Line, Spot, Token
 from overstory.offline.terms import HAN, is_stop_word, stem
-from overstory.offline.words import CALENDAR_WORDS, COMMON_VERBS, NOT_NAMES, STOP_WORDS
+from overstory.offline.words import CALENDAR_WORDS, COMMON_VERBS, NOT_NAMES, STOP_WORDS, word_set
 
-_DETERMINERS = frozenset(
-    "the a an our their its his her this that these those every each no my your le la les un une des el los las una il lo "
-    "gli der die das den dem ein eine einen einem einer het een de".split()
-)
+_DETERMINERS = word_set("""
+the a an our their its his her this that these those every each no my your le la les un une des el los las una
+il lo gli der die das den dem ein eine einen einem einer het een de
+""")
 _LONGEST = 3
-_VAGUE = frozenset(
-    "way ways time times lot lots bit kind kinds sort sorts part parts case cases day days year years week weeks month months "
-    "fact facts end number reason reasons point points people person man men woman one ones place side sides thing things "
-    "moment hour hours minute minutes question questions example examples area areas new old good great first last next "
-    "same different big small long little sense matter rest course today world".split()
+_VAGUE = word_set("""
+way ways time times lot lots bit kind kinds sort sorts part parts case cases day days year years week weeks
+month months fact facts end number reason reasons point points people person man men woman one ones place side
+sides thing things moment hour hours minute minutes question questions example examples area areas new old good
+great first last next same different big small long little sense matter rest course today world
+""")
+_NUMBER_WORDS = word_set("""
+two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred hundreds
+thousand thousands million millions billion billions dozen half percent per
+""")
+_NOUN_ENDINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "ness",
+    "ity",
+    "ance",
+    "ence",
+    "ship",
+    "ism",
+    "ist",
+    "ure",
+    "ery",
+    "ology",
+    "s",
 )
-_NUMBER_WORDS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred hundreds thousand "
-    "thousands million millions billion billions dozen half percent per".split()
+_ADJECTIVE_ENDINGS = (
+    "ic",
+    "al",
+    "ous",
+    "ive",
+    "ful",
+    "less",
+    "able",
+    "ible",
+    "ary",
+    "ent",
+    "ant",
+    "ish",
+    "ern",
+    "ed",
+    "ing",
 )
-_NOUN_ENDINGS = ("tion", "sion", "ment", "ness", "ity", "ance", "ence", "ship", "ism", "ist", "ure", "ery", "ology", "s")
-_ADJECTIVE_ENDINGS = ("ic", "al", "ous", "ive", "ful", "less", "able", "ible", "ary", "ent", "ant", "ish", "ern", "ed", "ing")
-_ADJECTIVES = frozenset("mere short shorter easy easier hard harder difficult clear early late better worse best able sure".split())
+_ADJECTIVES = word_set("""
+mere short shorter easy easier hard harder difficult clear early late better worse best able sure
+""")
 _FIGURES = re.compile("[一二三四五六七八九十百千万〇零]|午前|午後|毎[朝日週月年]")
 _JAPANESE = re.compile(f"[{HAN}]{{2,6}}|[\u30a1-\u30fa\u30fc]{{3,12}}")
 _KANA = re.compile("[\u3041-\u3096]")
 _HAN_RUN = re.compile(f"[{HAN}]+")
 _HAN_NAMED = re.compile(f"[《「『“]([{HAN}\\w]{{2,12}})[》」』”]")
-_HAN_FUNCTION = frozenset("的了在是我有和就不人都一个上也很到说要去你会着没看好自己这那他她它们与及或被把从对为以于等之其而但并将已可能所因此")
+_HAN_FUNCTION = frozenset(
+    "的了在是我有和就不人都一个上也很到说要去你会着没看好自己这那他她它们与及或被把从对为以于等之其而但并将已可能所因此"
+)
 _SURNAMES = "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 _HAN_PERSON = re.compile(
     f"(?:^|[，。、；：,;:是叫由和与及对向])([{_SURNAMES}][{HAN}]{{1,2}})(?=[，。、；：,;:）在说是的和与将于担表先女老]|$)"
 )
 _HAN_SUBJECT = re.compile(f"(?:^|[，。、；：,;:])([{HAN}]{{2,6}}?)(?=[是在有将被已为由每于])")
-_KOREAN_ENDING = re.compile("(?<=[\uac00-\ud7af]{2})(?:에서는|에서|으로|에게|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도)$")
+_KOREAN_ENDING = re.compile(
+    "(?<=[\uac00-\ud7af]{2})(?:에서는|에서|으로|에게|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도)$"
+)
 
 
 def phrases_in(lines: Sequence[Line], names: Sequence[Spot], *, nouns_have_capitals: bool, limit: int) -> list[Spot]:
@@ -70,11 +107,11 @@ def _apart(candidates: list[tuple[Spot, float]], names: Sequence[Spot]) -> list[
 
 
 def _best(candidates: list[tuple[Spot, float]], limit: int) -> list[Spot]:
-    scores: Counter[str] = Counter()
+    scores: dict[str, float] = {}
     spots: dict[str, list[Spot]] = {}
     for spot, weight in candidates:
         key = " ".join(stem(word) for word in spot.name.casefold().split())
-        scores[key] += weight
+        scores[key] = scores.get(key, 0.0) + weight
         spots.setdefault(key, []).append(spot)
     ranked = sorted(scores, key=lambda key: (-scores[key], spots[key][0].sentence, spots[key][0].start))
     chosen: list[str] = []
@@ -166,7 +203,11 @@ def _content_words(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
     for number, line in enumerate(lines):
         for token in line.tokens:
             word = _KOREAN_ENDING.sub("", token.text)
-            if 2 < len(word) + ("\uac00" <= word[0] <= "\ud7af") and len(word) <= 20 and _is_content(word + "  "[: 3 - len(word)]):
+            if (
+                len(word) + ("\uac00" <= word[0] <= "\ud7af") > 2
+                and len(word) <= 20
+                and _is_content(word + "  "[: 3 - len(word)])
+            ):
                 yield Spot(word, number, token.start, token.start + len(word)), 0.3 + min(len(word), 10) / 20
 
 

@@ -7,24 +7,39 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from overstory.offline.dates import DATE
+from overstory.offline.dates import date_spans
 from overstory.offline.terms import terms_of
+from overstory.offline.words import COMMON_VERBS
 
 _CAPITAL = re.compile(r"(?<=[\w,;)’'\"”] )[^\W\d_a-zß-öø-ÿа-я][\w’'-]+")
-_LABEL_ALONE = re.compile(r"[^\W\d]+: +\S+$")
 _FIGURE = re.compile(r"\d")
 _LEANING = re.compile(
-    r"(?:he|she|it|its|they|them|their|this|that|these|those|his|her|there|here|such|then|so|and|but|or|yes|no|well|also|"
-    r"however|therefore|thus|er|sie|es|das|dies|il|elle|ce|él|ella|eso)\b",
+    r"^[\"'“‘(]*(?:he|she|it|its|they|them|their|this|that|these|those|his|her|there|here|such|then|so|and|but|or|yes|no|well|also|"
+    r"however|therefore|thus|for example|likewise|additionally|moreover|first(?:ly)?,|second(?:ly)?,|next,|finally|similarly|"
+    r"in addition|at the same time|with that|to that end|of course|like|er|sie|es|das|dies|il|elle|ce|él|ella|eso)\b",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"(?:good (?:morning|afternoon|evening)|thank(?:s| you)|hello|welcome|sorry|please|next question|let me|let's|ok(?:ay)?|"
+    r"^[\"'“‘(]*(?:[\w.]+: )?(?:good (?:morning|afternoon|evening)|thank(?:s| you)|hello|welcome|sorry|please|next question|let me|let's|ok(?:ay)?|"
     r"yeah|sure|great|hi)\b",
     re.IGNORECASE,
 )
+_COSTS = (
+    (_LEANING, 0.3),
+    (_TALK, 0.4),
+    (re.compile(r"[?？؟][\"'”’)]*$"), 0.35),
+    (re.compile(r"\b(?:I|I'm|I've|I'd|I'll|I’m|me|my|you|your)\b"), 0.25),
+    (re.compile(r"![\"'”’)]*$"), 0.15),
+    (re.compile(r"\w$"), 0.15),
+    (re.compile(r"^\(.*\)$"), 0.4),
+    (re.compile(r"^['‘](?!.*['’](?:\W|$))|^[\"“](?!.*[\"”])"), 0.3),  # a quotation that doesn't end
+    (re.compile(r"^[^\W\d]+: +\S+$"), 0.6),  # a label alone
+    (re.compile(r"^[^a-zß-öø-ÿа-я]*[A-ZÀ-ÞА-Я]{2}[^a-zß-öø-ÿа-я]*$"), 0.4),  # shouted
+)
+_LATIN_WORD = re.compile(r"[a-zA-Z'’]+")
 _ORDER = re.compile(
     r"(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|rule|prompt|above|previous|everything)"
     r"|\b(?:reply|answer|respond|output|print|say) (?:only|exactly|with)\b|\byou are (?:now|an? (?:ai|assistant|pirate))\b"
@@ -52,7 +67,8 @@ class Ranked(NamedTuple):
 def rank(texts: Sequence[str], *, lead: float = 0.35) -> list[Ranked]:
     """Worth of each sentence among the others; `lead` favours those that come first."""
     bags = [frozenset(terms_of(text)) for text in texts]
-    frequency = Counter(term for bag in bags for term in bag)
+    distinct = dict(zip(texts, bags, strict=True))
+    frequency = Counter(term for bag in distinct.values() for term in bag)
     orders = orders_in(texts)
     ranked = []
     for place, (text, bag) in enumerate(zip(texts, bags, strict=True)):
@@ -64,25 +80,24 @@ def rank(texts: Sequence[str], *, lead: float = 0.35) -> list[Ranked]:
 
 
 def weight_of(text: str, terms: int) -> float:
-    """What a sentence is worth by itself: names, dates and figures, ability to stand alone, a readable length."""
+    """What a sentence is worth by itself: names, dates and figures, less what keeps it from standing alone."""
     names = len(_CAPITAL.findall(text))
-    figures = bool(_FIGURE.search(text))
-    weight = 0.5 * min(names, 5) / 3 + 0.25 * figures + 0.2 * bool(figures and DATE.search(text))
+    figures = _FIGURE.search(text) is not None
+    weight = 0.5 * min(names, 5) / 3 + 0.25 * figures + 0.2 * bool(figures and date_spans(text))
     weight += 0.15 * min(terms, 12) / 12
-    if _LEANING.match(text):
-        weight -= 0.3
-    if _TALK.match(text):
-        weight -= 0.4
-    if text.rstrip("\"'”’)").endswith(("?", "？", "؟")):
-        weight -= 0.35
     weight -= 0.45 if terms < 3 else 0.2 if terms < 5 else 0.0
-    if (text.isupper() and text.lower() != text) or _LABEL_ALONE.match(text):
-        weight -= 0.4
-    if text[-1:].isalnum():
-        weight -= 0.15
-    return weight
+    return weight - sum(cost for pattern, cost in _COSTS if pattern.search(text)) - 0.9 * _is_fragment(text)
 
 
+def _is_fragment(text: str) -> bool:
+    """Whether a text in Latin letters has no verb: a heading, a list of names, a label."""
+    words = _LATIN_WORD.findall(text)
+    return len(words) * 8 > len(text) and not any(
+        w in COMMON_VERBS or (len(w) > 4 and w.endswith("ed") and w.islower()) for w in words
+    )
+
+
+@lru_cache(maxsize=2_048)
 def is_order(text: str) -> bool:
     """Whether a sentence tells whoever reads it what to do, as an attempt to steer a model does."""
     return _ORDER.search(text) is not None

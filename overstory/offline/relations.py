@@ -1,42 +1,41 @@
 """How the mentions of a chunk stand to each other: the words between two of them, or that one sentence has both."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from operator import attrgetter
 
-from overstory.ids import normalize_name
 from overstory.models import Relation
 from overstory.offline.entities import Found
-from overstory.offline.names import Line, Spot
+from overstory.offline.names import Line, Spot, key_of
 from overstory.offline.sentences import shorten
-from overstory.offline.words import COMMON_VERBS
+from overstory.offline.words import COMMON_VERBS, word_set
 
 MAX_RELATIONS = 12
 TOGETHER = "mentioned_with"
 _MAX_TEXT = 200
 _MAX_WORDS_BETWEEN = 4
 _ALIAS = re.compile(r"^ ?\($")
-_ARTICLES = frozenset("the a an his her its their our my your this that these those".split())
-_AUXILIARIES = frozenset("is are was were be been being has have had will would can could may might must shall should".split())
-_PREPOSITIONS = frozenset(
-    "of in on at to for from with by into over under near between against about during through after before since until "
-    "as off out up down within via".split()
-)
+_ARTICLES = word_set("the a an his her its their our my your this that these those")
+_AUXILIARIES = word_set("""
+is are was were be been being has have had will would can could may might must shall should
+""")
+_PREPOSITIONS = word_set("""
+of in on at to for from with by into over under near between against about during through after before since
+until as off out up down within via
+""")
 
 
 def find_relations(found: Found) -> tuple[Relation, ...]:
     """At most `MAX_RELATIONS`, those with words of their own first, then pairs that a sentence has together."""
-    candidates = [c for number, line in enumerate(found.lines) for c in _pairs(line, _in_sentence(found.spots, number))]
+    together = groupby(found.spots, key=attrgetter("sentence"))
+    candidates = [relation for number, spots in together for relation in _pairs(found.lines[number], list(spots))]
     chosen: dict[tuple[str, str], Relation] = {}
     for relation in sorted(candidates, key=lambda r: r.name == TOGETHER):
-        ends = sorted((normalize_name(relation.source), normalize_name(relation.target)))
+        ends = sorted((key_of(relation.source), key_of(relation.target)))
         if ends[0] != ends[1] and len(chosen) < MAX_RELATIONS:
             chosen.setdefault((ends[0], ends[1]), relation)
     return tuple(chosen.values())
-
-
-def _in_sentence(spots: Sequence[Spot], number: int) -> list[Spot]:
-    return [spot for spot in spots if spot.sentence == number]
 
 
 def _pairs(line: Line, spots: list[Spot]) -> Iterator[Relation]:

@@ -15,7 +15,9 @@ _INVISIBLE = re.compile(
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _COMMENT = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|<\|[^<>|\n]{1,40}\|>|<<?/?[A-Z]{2,8}>>?|\[/?[A-Z]{3,6}\]")
-_BLOCK_TAG = re.compile(r"</?(?:p|div|li|ul|ol|tr|td|th|table|h[1-6]|br|hr|title|head|body|section|article|summary)\b[^<>]*>", re.I)
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|li|ul|ol|tr|td|th|table|h[1-6]|br|hr|title|head|body|section|article|summary)\b[^<>]*>", re.I
+)
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]*(?:\s\"[^\"\n]*\")?\)")
 _NOTE_MARK = re.compile(r"\[\^?\d{1,3}\]|\[\^\w+\]")
@@ -34,9 +36,7 @@ _CODE = re.compile(
 _LABEL = re.compile(r"(?:\[[^\]\n]{4,30}\]\s*)?[^\W\d][\w.'’-]*(?: [\w.'’-]+){0,3}:\s|\[[^\]\n]{4,30}\]\s")
 _SPACE = re.compile(r"\s+")
 _CLOSERS = "\"'”’»)\\]）」』*_"
-_END = re.compile(
-    rf"(?:[.!?…؟۔।]+[{_CLOSERS}]*(?=\s)|[。！？｡]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=[{HAN}{KANA}]))"
-)
+_END = re.compile(rf"(?:[.!?…؟۔।]+[{_CLOSERS}]*(?=\s)|[。！？｡]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=[{HAN}{KANA}]))")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“‘'])(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|eg|ie|e\.g|i\.e|cf|al|no|nos|nr|vol|pp?|fig|gen|col|lt|sgt|capt|rev|"
     r"hon|sen|rep|gov|inc|ltd|co|corp|dept|approx|est|ca|z\.b|d\.h|u\.a|bzw|ggf|usw|vgl|abs|art|str|bd|hrsg|jan|feb|mar|apr|"
@@ -56,7 +56,9 @@ class Sentence(NamedTuple):
 
 def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a text in order, each on one line and without markup."""
-    return [Sentence(piece, kind) for block, kind in _blocks(text) for piece in split_sentences(block) if _has_word(piece)]
+    return [
+        Sentence(piece, kind) for block, kind in _blocks(text) for piece in split_sentences(block) if _has_word(piece)
+    ]
 
 
 def split_sentences(line: str) -> list[str]:
@@ -75,7 +77,7 @@ def _ends_sentence(line: str, start: int, end: re.Match[str]) -> bool:
     if not end[0].startswith("."):
         return not line[end.end() :].lstrip()[:1].islower()
     rest = line[end.end() :].lstrip().lstrip(_OPENERS)
-    if rest[:1].islower() or end[0].startswith(".") and rest[:1] in ",;:)":
+    if rest[:1].islower() or (end[0].startswith(".") and rest[:1] in ",;:)"):
         return False
     before = line[max(start, end.start() - 12) : end.start() + 1]
     if _ABBREVIATION.search(before):

@@ -83,6 +83,11 @@ def find_superseded(statements: Sequence[Statement]) -> dict[int, int]:
     return _with_chains(pairs, readings)
 
 
+def tells_change(text: str) -> bool:
+    """Whether a sentence says that something is now otherwise, whatever was before."""
+    return bool(_CHANGE.search(text) or _ENDED.search(text)) and not _UNCERTAIN.search(text)
+
+
 def _with_chains(pairs: list[tuple[int, int]], readings: Sequence[_Reading]) -> dict[int, int]:
     """Of several later statements about the same earlier one, each is history to the next as well."""
     history = dict(pairs)
@@ -135,12 +140,15 @@ def _says_otherwise(before: _Reading, after: _Reading, common: frozenset[str], o
         return True
     if not after.changes:
         return False
+    if ordered and before.changes and not apart and len(shared) >= 4 and share >= 0.5:
+        return True
     if apart or not _same_slot(before.values, after.values):
         return False
     if after.left:  # it names the old value: any other value is another thing
         return any(before.values.old_in(old) for old in after.left)
     if before.values.old_in(after.values):
-        return (len(shared) >= 2 or share >= 0.3) and (ordered or bool(after.values.dates))
+        enough = len(shared) >= 2 or share >= 0.3 or (before.changes and bool(after.values.dates))
+        return enough and (ordered or bool(after.values.dates))
     return ordered and len(shared) >= 2 and share >= 0.4
 
 

@@ -49,8 +49,8 @@ def stem(word: str) -> str:
     word = word.removesuffix("'s").removesuffix("'")
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    if word.endswith("ies"):
-        return word[:-3] + "y"
+    if word.endswith(("ies", "ied")):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     for ending in ("ing", "ed"):

@@ -4,18 +4,21 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from overstory.offline.dates import DATE, MONTHS
+from overstory.offline.dates import DATE
 from overstory.offline.terms import is_stop_word, stem, terms_of, words_of
-from overstory.offline.words import CALENDAR_WORDS, WEEKDAYS
+from overstory.offline.words import CALENDAR_WORDS, MONTHS, WEEKDAYS, word_list, word_set
 
-_TIME = re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\b)?|\b1?\d(?:\.[0-5]\d)? ?[ap]\.?m\b|\b(?:noon|midnight)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\b)?|\b1?\d(?:\.[0-5]\d)? ?[ap]\.?m\b|\b(?:noon|midnight)\b",
+    re.IGNORECASE,
+)
 _AMOUNT = re.compile(r"(?<![\w.])[$€£]?(\d+(?:[.,]\d+)*)(?:\s*(%|percent\b|[a-z]+))?(?:\s+([a-z]+))?", re.IGNORECASE)
-_NUMBER_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
+_NUMBER_WORDS = word_list("""
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty
+""")
 _WORD_AMOUNT = re.compile(r"\b(" + "|".join(_NUMBER_WORDS[2:]) + r") ([a-z]+)(?: ([a-z]+))?", re.IGNORECASE)
-_SCALES = frozenset("hundred thousand million billion m k bn".split())
+_SCALES = word_set("hundred thousand million billion m k bn")
 _NO_NAMES = CALENDAR_WORDS | frozenset(_NUMBER_WORDS)
 _NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[^\W\d_a-zß-öø-ÿа-я][\w’'-]*[^\W_]")
 _MONTH_NUMBERS = {month[:3]: number for number, month in enumerate(MONTHS[:12], 1)}
@@ -69,7 +72,7 @@ def _date(text: str) -> str:
 
 
 def _amounts(low: str) -> set[tuple[str, str]]:
-    amounts = set()
+    amounts: set[tuple[str, str]] = set()
     for match in _AMOUNT.finditer(low):
         amounts.update((unit, match[1].replace(",", "")) for unit in _units(match.groups()[1:]))
     for match in _WORD_AMOUNT.finditer(low):
@@ -112,4 +115,4 @@ _WEAK = frozenset(
         "dollars percent held place took done finished completed started due added removed back "
         "stays remains returns takes over hands put off pushed from first second final finally currently"
     )
-) | frozenset({"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"})
+) | frozenset(_NUMBER_WORDS)

@@ -1,11 +1,15 @@
 """Lists of words that the rules need: small, closed classes only, in the languages that are met most."""
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ENGLISH_STOP_WORDS = _words("""
+def word_list(text: str) -> list[str]:
+    return text.split()
+
+
+ENGLISH_STOP_WORDS = word_set("""
 a about above after again against all almost along already also although always am among an and another any anyone
 anything are aren't around as at away be became because been before being below between both but by came can can't
 cannot come could couldn't did didn't do does doesn't doing don't done down during each either else enough even ever
@@ -23,7 +27,7 @@ whatever when where whereas whether which while who who's whoever whole whom who
 would wouldn't yes yet you you'd you'll you're you've your yours yourself yourselves etc eg ie vs
 """)
 
-GERMAN_STOP_WORDS = _words("""
+GERMAN_STOP_WORDS = word_set("""
 aber alle allem allen aller alles als also am an ander andere anderem anderen anderer anderes auch auf aus bei beim bin
 bis bist da dabei damit danach dann daran darauf daraus darin das dass dazu dein deine dem den denn der deren des dessen
 deshalb die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines einige einigen er
@@ -36,7 +40,7 @@ welchem welchen welcher welches wenn wer werde werden wie wieder will wir wird w
 zu zum zur zwar zwischen
 """)
 
-ROMANCE_STOP_WORDS = _words("""
+ROMANCE_STOP_WORDS = word_set("""
 au aux avec ce ces cette dans de des du elle elles en est et eux il ils je la le les leur leurs lui mais me même mes mon
 ne nos notre nous on ou où par pas pour qu que qui sa sans se ses son sont sur ta te tes toi ton tu un une vos votre
 vous était été être avait ont plus aussi comme al algo ante antes cada como con contra cual cuando del desde donde dos
@@ -48,7 +52,7 @@ ao aos as até com da das dos ela ele em essa esse foi isso já mais mas na nas 
 seu sua também tem um uma het een van voor niet met zijn aan bij dat deze dit door ook op te werd wordt worden
 """)
 
-OTHER_STOP_WORDS = _words("""
+OTHER_STOP_WORDS = word_set("""
 и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было вот от меня еще нет о
 из ему теперь когда даже ну вдруг ли если уже или ни быть был него до вас нибудь опять уж вам ведь там потом себя ничего
 ей может они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже себе под будет ж тогда кто
@@ -62,22 +66,19 @@ OTHER_STOP_WORDS = _words("""
 
 STOP_WORDS = ENGLISH_STOP_WORDS | GERMAN_STOP_WORDS | ROMANCE_STOP_WORDS | OTHER_STOP_WORDS
 
-MONTHS = (
-    "january february march april may june july august september october november december "
-    "jan feb mar apr jun jul aug sept sep oct nov dec "
-    "januar februar märz mai juni juli oktober dezember "
-    "janvier février mars avril juin juillet août septembre octobre novembre décembre "
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
-    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря"
-).split()
-WEEKDAYS = (
-    "monday tuesday wednesday thursday friday saturday sunday "
-    "mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag"
-).split()
+MONTHS = word_list("""
+january february march april may june july august september october november december jan feb mar apr jun jul
+aug sept sep oct nov dec januar februar märz mai juni juli oktober dezember janvier février mars avril juin
+juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre
+octubre noviembre diciembre января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+""")
+WEEKDAYS = word_list("""
+monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
+sundays montag dienstag mittwoch donnerstag freitag samstag sonntag
+""")
 CALENDAR_WORDS = frozenset(MONTHS) | frozenset(WEEKDAYS)
 
-NOT_NAMES = _words("""
+NOT_NAMES = word_set("""
 agenda answer appendix attachment attendees background caption chapter conclusion contents copyright date dear decision
 discussion draft example figure first firstly second secondly third thirdly finally lastly hello hi introduction item
 items listen minutes note notes ok overview page part participants present proposed question questions re references
@@ -91,30 +92,32 @@ two three four five six seven eight nine ten eleven twelve hundred thousand mill
 """)
 """Words that open a line or a sentence with a capital and name nothing."""
 
-PERSON_TITLES = _words(
+PERSON_TITLES = word_set(
     "mr mrs ms miss dr prof professor sir lady lord dame captain admiral colonel general major sergeant president king "
     "queen prince princess judge senator father sister brother uncle aunt herr frau monsieur madame señor señora"
 )
-PERSON_VERBS = _words("""
+PERSON_VERBS = word_set("""
 said says say asked asks told tells replied replies answered wrote writes thinks thought explained explains suggested
 suggests noted notes argued agreed agrees leads led heads headed joined joins married met meets believes believed felt
 wants wanted spoke speaks cried observed smiled laughed returned works worked lives lived resigned retired presented
 presents reported reports mentioned walked sat stood looked kept keeps goes
 """)
-ORGANISATION_WORDS = _words("""
+ORGANISATION_WORDS = word_set("""
 inc ltd llc gmbh ag corp corporation company co plc university college school institute institution foundation
 association committee council commission ministry department agency bureau board bank group union party society club
 authority court parliament senate congress church hospital museum library laboratory lab labs team band orchestra
 consortium federation airlines airways press times studios records
 """)
-PLACE_WORDS = _words("""
+PLACE_WORDS = word_set("""
 river lake mount mountain mountains island islands sea ocean bay valley desert forest street road avenue square
 bridge castle palace city town village county district province state country republic kingdom port harbour
 harbor airport station peninsula canal cathedral
 """)
-DOUBTFUL_PLACE_WORDS = _words("hall tower hill hills park beach coast cape falls abbey cottage lodge court house gardens")
+DOUBTFUL_PLACE_WORDS = word_set(
+    "hall tower hill hills park beach coast cape falls abbey cottage lodge court house gardens"
+)
 """Also ends of family names: a place only after a word such as `at`."""
-COUNTRIES = _words("""
+COUNTRIES = word_set("""
 afghanistan algeria argentina australia austria bangladesh belgium brazil bulgaria canada chile china colombia croatia
 cuba cyprus denmark egypt england estonia ethiopia finland france germany ghana greece greenland hungary iceland india
 indonesia iran iraq ireland israel italy jamaica japan kenya korea latvia lebanon libya lithuania luxembourg malaysia
@@ -126,10 +129,10 @@ helsinki istanbul lisbon london lyon madrid milan moscow munich oslo paris pragu
 toronto vienna warsaw zurich deutschland österreich schweiz frankreich wien münchen
 """)
 
-NAME_CONNECTORS = _words("of the de la le du des von van der den und y e al bin ibn for da dos di del zu zur am an")
+NAME_CONNECTORS = word_set("of the de la le du des von van der den und y e al bin ibn for da dos di del zu zur am an")
 """Lower-case words that may stand inside a name."""
 
-COMMON_VERBS = _words("""
+COMMON_VERBS = word_set("""
 am is are was were be been has have had do does did will would shall should can could may might must
 add added adds allow allows appear appears arrive arrives ask asks become becomes began begin begins bring brings
 brought build builds built buy buys call calls carry change changed close closes comes consider contain contains cost

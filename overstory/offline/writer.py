@@ -12,6 +12,8 @@ from overstory.offline.sentences import sentences_of
 from overstory.offline.summaries import summarize_chunk
 from overstory.writer import AreaDraft, AreaTask, ChunkInput, ChunkReading
 
+__all__ = ["OfflineWriter", "extractive_area", "read_text"]
+
 _LONG_TEXT = 20_000
 """Characters from which reading is moved to a thread; a usual chunk takes less than a millisecond."""
 
