@@ -22,11 +22,16 @@ def erase(database: Database) -> None:
             if table.text_fields:
                 connection.execute(f"INSERT INTO {table.name}_text({table.name}_text) VALUES ('optimize')")
         forget_changes(connection, number(connection, "SELECT ifnull(max(seq), 0) FROM change"))
+    rewrite(database)
+    with database.write() as connection:
+        connection.execute("UPDATE state SET value = max(value, ?) WHERE name = 'erased'", (deleted,))
+
+
+def rewrite(database: Database) -> None:
+    """Write the file anew and empty the log: nothing is left but what is stored."""
     with database.maintain() as connection:
         connection.execute("VACUUM")
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    with database.write() as connection:
-        connection.execute("UPDATE state SET value = max(value, ?) WHERE name = 'erased'", (deleted,))
 
 
 def _state(connection: apsw.Connection, name: str) -> int:

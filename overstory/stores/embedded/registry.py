@@ -10,6 +10,7 @@ from uuid import UUID
 import apsw
 from pydantic import TypeAdapter
 
+from overstory import ids
 from overstory.errors import DatasetNotFoundError
 from overstory.models import Dataset, Lease, Manifest, Permission
 from overstory.stores import leases
@@ -21,9 +22,7 @@ STATEMENTS = (
         id BLOB PRIMARY KEY, name TEXT NOT NULL, owner_id BLOB NOT NULL, created_at TEXT NOT NULL,
         embedding_model TEXT NOT NULL, embedding_dimensions INTEGER NOT NULL, UNIQUE(owner_id, name)
     ) WITHOUT ROWID""",
-    """CREATE TABLE dropped(
-        owner_id BLOB, name TEXT, times INTEGER NOT NULL, PRIMARY KEY(owner_id, name)
-    ) WITHOUT ROWID""",
+    "CREATE TABLE dropped(name_id BLOB PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID",
     """CREATE TABLE permission(
         dataset_id BLOB, user_id BLOB, permission TEXT, PRIMARY KEY(dataset_id, user_id, permission)
     ) WITHOUT ROWID""",
@@ -78,7 +77,7 @@ def list_datasets(connection: apsw.Connection, user_id: UUID | None) -> list[Dat
 
 
 def next_occurrence(connection: apsw.Connection, owner_id: UUID, name: str) -> int:
-    found = fetch(connection, "SELECT times FROM dropped WHERE owner_id = ? AND name = ?", (owner_id.bytes, name))
+    found = fetch(connection, "SELECT times FROM dropped WHERE name_id = ?", (_name_id(owner_id, name),))
     return sum(times for (times,) in found)
 
 
@@ -87,8 +86,8 @@ def forget_dataset(connection: apsw.Connection, dataset_id: UUID) -> None:
     dataset = get_dataset(connection, dataset_id)
     if dataset:
         connection.execute(
-            "INSERT INTO dropped(owner_id, name, times) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
-            (dataset.owner_id.bytes, dataset.name),
+            "INSERT INTO dropped(name_id, times) VALUES (?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
+            (_name_id(dataset.owner_id, dataset.name),),
         )
     for table, key in (
         ("permission", "dataset_id"),
@@ -164,6 +163,11 @@ def existing(connection: apsw.Connection, dataset_id: UUID) -> Dataset:
     if dataset is None:
         raise DatasetNotFoundError(str(dataset_id))
     return dataset
+
+
+def _name_id(owner_id: UUID, name: str) -> bytes:
+    """What stands for a name that was dropped, so that the name itself is gone."""
+    return ids.dataset_id(owner_id, name).bytes
 
 
 def _name(connection: apsw.Connection, dataset_id: UUID) -> str:

@@ -84,6 +84,8 @@ class EmbeddedStore:
             else:
                 self._remove_file(dataset_id)
             self._write_registry(registry.forget_dataset, dataset_id)
+            with translated(self._registry.path):
+                erasing.rewrite(self._registry)
 
         await asyncio.to_thread(drop)
 
