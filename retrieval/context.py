@@ -75,6 +75,10 @@ def title_of(node: Node) -> str:
     return clean_name(_text_title(node))
 
 
+def titles_of(fragment: Fragment) -> dict[UUID, str]:
+    return {node.id: title_of(node) for node in fragment.nodes}
+
+
 def _text_title(node: DocumentChunk | TextSummary) -> str:
     words = node.text.split()
     start = " ".join(words[:_TITLE_WORDS])
@@ -97,7 +101,7 @@ def content_of(node: Node) -> str:
 
 def render_fragment(fragment: Fragment, max_content_tokens: int | None = None) -> str:
     """The nodes and connections of a fragment; empty for an empty one."""
-    titles = {node.id: title_of(node) for node in fragment.nodes}
+    titles = titles_of(fragment)
     nodes = [_render_node(titles[node.id], _shortened(content_of(node), max_content_tokens)) for node in fragment.nodes]
     sections = [_section(NODES, "\n".join(nodes)), _section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
     return "\n\n".join(section for section in sections if section)

@@ -7,17 +7,18 @@ from overstory.models import Document, DocumentChunk, Entity, Generation, Pendin
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
-from .context import title_of
+from .context import titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
 
 
 def triplets_of(fragment: Fragment) -> tuple[Triplet, ...]:
+    titles = titles_of(fragment)
     return tuple(
         Triplet(
-            source=title_of(connection.source),
+            source=titles[connection.source.id],
             relationship_name=connection.relationship_name,
-            target=title_of(connection.target),
+            target=titles[connection.target.id],
             source_id=connection.source.id,
             target_id=connection.target.id,
             score=connection.score,

@@ -96,7 +96,7 @@ def test_fields_of_rows_give_the_structural_connections():
 
     graph = project(material)
 
-    assert set(graph.edges(keys=True)) == {(short.id, text.id, MADE_FROM), (text.id, ANNA.id, CONTAINS)}
+    assert set(graph.edges(keys=True)) == {(short.id.int, text.id.int, MADE_FROM), (text.id.int, ANNA.id.int, CONTAINS)}
 
 
 def test_made_from_is_as_far_as_its_ends_and_contains_stays_neutral():
