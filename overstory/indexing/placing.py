@@ -128,11 +128,10 @@ class Placing:
         return buckets[near], overlap[near]
 
     def _by_vector(self, level: int, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The buckets near a node, none beyond the threshold unless all are; then room counts for more."""
         nearness = self._tree.floors[level + 1].similarities(self._tree.vectors(level, [node])[0])
-        best = float(nearness.max())
-        least = best - SLACK
-        if level < 0:
-            least = max(least, min(best, 1 - self._options.placement_distance_threshold))
+        best, suits = float(nearness.max()), 1 - self._options.placement_distance_threshold
+        least = max(best - SLACK, suits) if best >= suits else best - 2 * SLACK
         near = np.flatnonzero(nearness >= least)
         return near, nearness[near].astype(np.float64)
 

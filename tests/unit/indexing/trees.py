@@ -52,6 +52,7 @@ def leaves_of(vectors: np.ndarray, entities: np.ndarray, rng: np.random.Generato
     n, per_leaf = entities.shape
     ids = rng.integers(256, size=(n, 16), dtype=np.uint8)
     ids = ids[np.lexsort(ids.T[::-1])]
-    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = np.array(vectors, np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     offsets = np.arange(n + 1, dtype=np.int64) * per_leaf
-    return Leaves(ids, vectors.astype(np.float32), offsets, np.ascontiguousarray(entities, np.int32).ravel())
+    return Leaves(ids, vectors, offsets, np.ascontiguousarray(entities, np.int32).ravel())

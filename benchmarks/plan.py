@@ -1,0 +1,138 @@
+"""Planning a tree: CPU, memory and growth of a fresh plan, and of taking in one more summary.
+
+    python benchmarks/plan.py [--million] [--json plan.json]
+
+Each case runs in a process of its own, so that memory is its own. Without --million up to 100,000 summaries.
+"""
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from uuid import UUID
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from overstory.indexing.bucketing import TreeOptions, plan_tree
+from overstory.indexing.id_arrays import to_uuids
+from overstory.indexing.increments import TreeState, apply_changes
+from tests.unit.indexing import trees
+
+DATASET = UUID(int=1)
+KINDS = ("topical", "all_alike", "nothing_alike")
+DIMENSIONS = 384
+CLEAR_REFS = Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Result:
+    kind: str
+    strategy: str
+    summaries: int
+    plan_cpu_seconds: float
+    ids_cpu_seconds: float
+    peak_gib: float
+    """Of the whole process, the data included."""
+    levels: tuple[int, ...]
+    one_more_cpu_seconds: float
+    """From arrays to the changed tree."""
+    one_more_rewritten: int
+
+
+def measure(kind: str, strategy: str, summaries: int, one_more: bool) -> Result:
+    leaves = getattr(trees, kind)(summaries, dimensions=DIMENSIONS)
+    options = TreeOptions(bucketing_strategy=strategy)
+    forget_peak()
+    start = time.process_time()
+    plan = plan_tree(leaves, options)
+    planned = time.process_time()
+    plan.bucket_ids(DATASET, leaves)
+    named = time.process_time()
+    peak = peak_gib()
+    seconds, rewritten = add_one(leaves, options) if one_more else (math.nan, 0)
+    return Result(
+        kind, strategy, summaries, planned - start, named - planned, peak, plan.level_sizes, seconds, rewritten
+    )
+
+
+def forget_peak() -> None:
+    """Count from here, so that making up the data doesn't count (Linux; elsewhere it does)."""
+    if CLEAR_REFS.exists():
+        CLEAR_REFS.write_text("5")
+
+
+def peak_gib() -> float:
+    if CLEAR_REFS.exists():
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def add_one(leaves: trees.Leaves, options: TreeOptions) -> tuple[float, int]:
+    """CPU seconds and rewritten buckets (the root is one more) of adding the last summary to the others."""
+    last = len(leaves) - 1
+    others = leaves.take(range(last))
+    stored = TreeState.from_plan(DATASET, others, plan_tree(others, options))
+    start = time.process_time()
+    state = stored.with_leaves(leaves)
+    change = apply_changes(state, [to_uuids(leaves.ids[last:])[0]], [], [], options)
+    return time.process_time() - start, len(change.rewritten)
+
+
+def in_own_process(*case: object) -> Result:
+    command = [sys.executable, __file__, "--case", *map(str, case)]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return Result(**{**found, "levels": tuple(found["levels"])})
+
+
+def growth(results: list[Result], kind: str, strategy: str) -> float:
+    """The exponent e of CPU ~ n^e between the two largest sizes."""
+    first, last = sorted((r for r in results if (r.kind, r.strategy) == (kind, strategy)), key=lambda r: r.summaries)[
+        -2:
+    ]
+    return math.log(last.plan_cpu_seconds / first.plan_cpu_seconds) / math.log(last.summaries / first.summaries)
+
+
+def show(result: Result) -> None:
+    print(
+        f"{result.kind:14} {result.strategy:7} {result.summaries:>9,} {result.plan_cpu_seconds:8.2f} "
+        f"{result.ids_cpu_seconds:6.2f} {result.peak_gib:6.2f} {result.one_more_cpu_seconds:9.3f} "
+        f"{result.one_more_rewritten:5}   {', '.join(map(str, result.levels))}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--million", action="store_true", help="also plan 1,000,000 topical summaries (minutes, GiB)")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--case", nargs=4, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.case:
+        kind, strategy, summaries, one_more = asked.case
+        print(json.dumps(asdict(measure(kind, strategy, int(summaries), one_more == "True"))))
+        return
+    print(
+        f"{'summaries':14} {'':7} {'n':>9} {'plan s':>8} {'ids s':>6} {'GiB':>6} {'one more':>9} {'texts':>5}   levels"
+    )
+    results = []
+    for strategy in ("graph", "vector"):
+        for kind in KINDS:
+            sizes = [1_000, 10_000, 100_000] + [1_000_000] * (
+                asked.million and (kind, strategy) == ("topical", "graph")
+            )
+            for summaries in sizes:
+                results.append(in_own_process(kind, strategy, summaries, summaries <= 100_000))
+                show(results[-1])
+            print(f"{'':14} {'':7} growth n^{growth(results, kind, strategy):.2f}")
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
