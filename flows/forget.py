@@ -11,7 +11,7 @@ from overstory.runtime import open_dataset
 
 async def forget(dataset_id: UUID, document_ids: Sequence[UUID] | None, *, wait_seconds: float = 0) -> ForgetResult:
     """Remove documents with everything that only they support; the whole dataset for None."""
-    opened = await open_dataset(dataset_id)
+    opened = await open_dataset(dataset_id, any_embedder=document_ids is None)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     name = opened.dataset.name
     async with writing(store, opened.dataset, "forget", ttl_seconds=lease, wait_seconds=wait_seconds) as held:

@@ -19,9 +19,16 @@ def user_id(user: str | UUID | None) -> UUID:
 
 
 async def find_dataset(
-    runtime: Runtime, name: str | UUID, user: str | UUID | None, permission: Permission
+    runtime: Runtime,
+    name: str | UUID,
+    user: str | UUID | None,
+    permission: Permission,
+    *,
+    any_embedder: bool = False,
 ) -> OpenDataset:
     """Open a dataset that exists, by name or id.
+
+    With `any_embedder`, for work that compares and writes no vectors, also one with the vectors of another model.
 
     Raises:
         DatasetNotFoundError: none that this user may see is called so; one of another user is not revealed.
@@ -35,7 +42,8 @@ async def find_dataset(
         raise DatasetNotFoundError(str(name), _nearest(str(name), [d.name for d in visible]))
     if permission not in await runtime.store.permissions(dataset.id, who):
         raise PermissionDeniedError(permission.value, dataset.name)
-    check_embedding(dataset, runtime.embedder)
+    if not any_embedder:
+        check_embedding(dataset, runtime.embedder)
     return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
 
 

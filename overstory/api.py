@@ -240,7 +240,7 @@ async def forget(
         DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
     """
     runtime = await current_runtime()
-    opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE)
+    opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
     documents = None if document is None else await _document_ids(opened, document)
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
     return result

@@ -221,7 +221,7 @@ async def pending_ids(opened: OpenDataset) -> set[UUID]:
 
 
 async def _open(dataset: str | UUID, user: User, permission: Permission) -> OpenDataset:
-    return await access.find_dataset(await current_runtime(), dataset, user, permission)
+    return await access.find_dataset(await current_runtime(), dataset, user, permission, any_embedder=True)
 
 
 async def _generation(opened: OpenDataset, number: int | None) -> Generation | None:

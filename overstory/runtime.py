@@ -52,8 +52,10 @@ async def current_runtime(settings: Settings | None = None) -> Runtime:
     return opened[settings]
 
 
-async def open_dataset(dataset_id: UUID, settings: Settings | None = None) -> OpenDataset:
+async def open_dataset(dataset_id: UUID, settings: Settings | None = None, *, any_embedder: bool = False) -> OpenDataset:
     """Open a dataset by its id.
+
+    With `any_embedder`, for work that compares and writes no vectors, also one with the vectors of another model.
 
     Raises:
         DatasetNotFoundError: it was dropped.
@@ -63,7 +65,8 @@ async def open_dataset(dataset_id: UUID, settings: Settings | None = None) -> Op
     dataset = await runtime.store.get_dataset(dataset_id)
     if dataset is None:
         raise DatasetNotFoundError(str(dataset_id))
-    check_embedding(dataset, runtime.embedder)
+    if not any_embedder:
+        check_embedding(dataset, runtime.embedder)
     return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
 
 

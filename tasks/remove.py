@@ -21,5 +21,5 @@ async def forget_documents(dataset_id: UUID, document_ids: Sequence[UUID], lease
 @step(lambda call: "drop the dataset")
 async def drop_dataset(dataset_id: UUID) -> None:
     """Remove a dataset with everything it holds."""
-    opened = await open_dataset(dataset_id)
+    opened = await open_dataset(dataset_id, any_embedder=True)
     await opened.runtime.store.drop_dataset(dataset_id)

@@ -102,10 +102,10 @@ async def _start_clean(name: str, *, fresh: bool) -> None:
         return
     runtime = await current_runtime()
     generation = (await runtime.store.read_manifest(known.id)).current
-    of_now = known.embedding_model == runtime.embedder.model and (
-        generation is None or generation.model == runtime.writer.model
-    )
-    if fresh or not of_now:
+    embedder = (known.embedding_model, known.embedding_dimensions)
+    same_embedder = embedder == (runtime.embedder.model, runtime.embedder.dimensions)
+    same_writer = generation is None or generation.model == runtime.writer.model
+    if fresh or not (same_embedder and same_writer):
         await overstory.forget(name)
 
 

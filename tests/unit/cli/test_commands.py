@@ -200,3 +200,17 @@ def test_odd_names_of_datasets_work_or_are_refused_in_a_line(run: Any, notes: Pa
 
     assert result.exit_code in {0, 2}
     assert "Traceback" not in result.output
+
+
+def test_a_dataset_of_another_embedder_can_be_seen_and_forgotten(
+    run: Any, indexed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBEDDING_DIMENSIONS", "256")
+
+    asked = run("recall", "Northstar", "--dataset", indexed)
+    seen = [run(command, "--dataset", indexed).exit_code for command in ("status", "tree", "verify")]
+
+    assert asked.exit_code == 2
+    assert "EMBEDDING_DIMENSIONS=384" in asked.stderr
+    assert seen == [0, 0, 0]
+    assert run("forget", "--dataset", indexed, "--yes").exit_code == 0

@@ -3,6 +3,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from overstory.cli.terminal import plain
 from overstory.demo import read_notes
 
 
@@ -27,11 +30,15 @@ def test_the_demo_shows_what_the_map_adds(run: Any) -> None:
     assert "Next: overstory recall " in shown.stdout
 
 
-def test_lines_of_the_demo_fit_the_terminal(run: Any) -> None:
-    shown = run("demo").stdout
+@pytest.mark.parametrize("columns", [80, 120])
+def test_lines_of_the_demo_fit_the_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("FORCE_COLOR", "1")
 
-    commands = [line for line in shown.splitlines() if line.startswith(("Next: ", "      overstory"))]
-    assert all(len(line) <= 80 for line in shown.splitlines() if line not in commands)
+    shown = plain(run("demo").stdout)
+
+    to_be_copied = [line for line in shown.splitlines() if " overstory " in line]
+    assert all(len(line) <= columns for line in shown.splitlines() if line not in to_be_copied)
 
 
 def test_the_demo_again_has_nothing_to_do(run_json: Any) -> None:
