@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory.models import Vectors
-from overstory.offline.terms import is_stop_word, words_of
+from overstory.offline.terms import is_stop_word, stem, words_of
 
 _LETTERS_WEIGHT = 0.6
 """Of all letter groups of a word together, beside 1 for the word itself."""
@@ -82,11 +82,10 @@ def _weight(word: str, count: int) -> float:
 
 @lru_cache(maxsize=50_000)
 def _hashes(word: str) -> NDArray[np.uint64]:
-    """Hashes of a word and of its groups of three to five letters."""
+    """Hashes of a word's stem and of its groups of three to five letters."""
     word = word[:_LONGEST_WORD]
-    own = word.encode("utf-8", "surrogatepass")
-    padded = f"<{word}>"
-    groups = _groups(padded)
+    own = stem(word).encode("utf-8", "surrogatepass")
+    groups = _groups(f"<{word}>")
     return np.array([_hash(own), *map(_hash, groups)], dtype=np.uint64)
 
 

@@ -172,7 +172,9 @@ def _is_no_start(token: Token, lowered: set[str], length: int) -> bool:
 def _is_function_word(token: Token) -> bool:
     """`The`, `In`, `I`; but not `WHO` or `US`."""
     low = token.low.replace("’", "'")
-    if low not in STOP_WORDS and len(low) > 1:
+    if len(low) == 1:
+        return low in "ai"
+    if low not in STOP_WORDS:
         return False
     return token.text not in _ACRONYMS
 

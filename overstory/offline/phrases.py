@@ -57,8 +57,10 @@ _ADJECTIVE_ENDINGS = (
     "ed",
     "ing",
 )
+_AFTER_NOUN = word_set("of with for on in at from by is are was were has have had will would can could")
+"""After one of these words a second word was a noun (`the supplier call with …`), even if it can be a verb."""
 _ADJECTIVES = word_set("""
-mere short shorter easy easier hard harder difficult clear early late better worse best able sure
+mere short shorter easy easier hard harder difficult clear early late better worse best able sure free full open whole
 """)
 _FIGURES = re.compile("[一二三四五六七八九十百千万〇零]|午前|午後|毎[朝日週月年]")
 _JAPANESE = re.compile(f"[{HAN}]{{2,6}}|[\u30a1-\u30fa\u30fc]{{3,12}}")
@@ -125,15 +127,15 @@ def _noun_groups(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
     """Groups after a determiner; elsewhere what looks like a noun, or any word in a language without determiners."""
     determiners = any(token.low in _DETERMINERS for line in lines for token in line.tokens)
     for number, line in enumerate(lines):
-        for group, determined in _groups(line):
-            group = _trimmed(group)
+        for group, determined, follower in _groups(line):
+            group = _trimmed(group, follower)
             if group and (determined or not determiners or len(group) > 1 or group[0].low.endswith(_NOUN_ENDINGS)):
                 weight = (1.0 if determined else 0.35) * (1 + 0.4 * (len(group) - 1))
                 yield _spot(line, number, group), weight
 
 
-def _groups(line: Line) -> Iterator[tuple[list[Token], bool]]:
-    """Runs of words that carry meaning, with whether a determiner stands before."""
+def _groups(line: Line) -> Iterator[tuple[list[Token], bool, str]]:
+    """Runs of words that carry meaning, with whether a determiner stands before, and the word after."""
     group: list[Token] = []
     determined = False
     last_end = 0
@@ -141,7 +143,7 @@ def _groups(line: Line) -> Iterator[tuple[list[Token], bool]]:
         joined = line.text[last_end : token.start] in (" ", "")
         content = not token.capital and _is_content(token.low)
         if group and not (joined and content and len(group) < _LONGEST):
-            yield group, determined
+            yield group, determined, token.low if joined else ""
             group, determined = [], False
         if content:
             if not group and not joined:
@@ -151,7 +153,7 @@ def _groups(line: Line) -> Iterator[tuple[list[Token], bool]]:
             determined = token.low in _DETERMINERS
         last_end = token.end
     if group:
-        yield group, determined
+        yield group, determined, ""
 
 
 def _is_content(word: str) -> bool:
@@ -160,10 +162,10 @@ def _is_content(word: str) -> bool:
     return not is_stop_word(word.replace("’", "'"))
 
 
-def _trimmed(group: list[Token]) -> list[Token]:
+def _trimmed(group: list[Token], follower: str) -> list[Token]:
     """Up to the first verb, without adverbs around; nothing when no noun is left."""
     for place, token in enumerate(group):
-        closes_phrase = place == 1 and len(group) == 2 and _is_adjective(group[0].low)  # `a specific need`
+        closes_phrase = place == 1 and len(group) == 2 and (_is_adjective(group[0].low) or follower in _AFTER_NOUN)
         if (token.low in COMMON_VERBS and not closes_phrase) or (place and token.low.endswith(("ed", "ly"))):
             group = group[:place]
             break

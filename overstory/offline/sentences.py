@@ -22,6 +22,7 @@ _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]*(?:\s\"[^\"\n]*\")?\)")
 _NOTE_MARK = re.compile(r"\[\^?\d{1,3}\]|\[\^\w+\]")
 _ADDRESS = re.compile(r"<?\b(?:https?|ftp)://[^\s<>)\]]+>?|\bwww\.[^\s<>)\]]+")
+_LONGEST_ADDRESS = 50
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3}|~~|`{1,2})(?=\S)(.+?)(?<=\S)\1(?![\w*_])")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*(?:\{#[\w-]+\})?$")
 _RULE = re.compile(r"^\s*(?:[-=_*~+.#|:\s]){3,}$")
@@ -196,11 +197,10 @@ def with_short_addresses(text: str) -> str:
 
 
 def _short_address(address: str) -> str:
-    plain = re.split(r"[?#]", re.sub(r"^\w+://(?:www\.)?", "", address))[0]
-    end = re.search(r"[.,;:!?]*$", plain)
-    closing = end[0] if end else ""
-    plain = plain.removesuffix(closing).rstrip("/")
-    return (plain if len(plain) <= 50 else plain.split("/")[0]) + closing
+    closing = address[len(address.rstrip(".,;:!?")) :]
+    plain = re.sub(r"^\w+://(?:www\.)?", "", address.removesuffix(closing))
+    plain = re.split(r"[?#]", plain)[0].rstrip("/")
+    return (plain if len(plain) <= _LONGEST_ADDRESS else plain.split("/")[0]) + closing
 
 
 def shorten(text: str, limit: int) -> str:

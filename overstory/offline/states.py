@@ -14,12 +14,14 @@ from overstory.offline.terms import terms_of
 from overstory.offline.values import Values, subject_of, values_of
 
 _CHANGE = re.compile(
-    r"\b(?:moved?s?|moving|reschedul\w+|postpone[sd]?|brought forward|put (?:off|back)|push(?:ed|es) back|delay(?:ed|s)|shift(?:ed|s)|"
-    r"chang(?:ed|es) (?:to|from)|now|instead|no longer|not the|replac(?:ed|es)|takes? over|took over|taken back|withdrew|withdrawn|"
-    r"rais(?:ed|es)|cut|cuts|lower(?:ed|s)|increas(?:ed|es)|reduc(?:ed|es)|extend(?:ed|s)|shorten(?:ed|s)|switch(?:ed|es)|dropped|"
-    r"decided|settled (?:at|on)|(?:is|was|are|were) set (?:at|to)|joins|joined|(?:was|were) added|correct(?:ed|ion)|revised|updated|"
-    r"as of|from (?:now|this week|next week|today)|returns? to|is back|hand(?:ed|s) over|"
-    r"verschoben|verlegt|geändert|jetzt|nun|statt|nicht mehr|ersetzt|reporté|déplacé|désormais|remplacé|ahora|aplazad\w|cambiad\w)\b",
+    r"\b(?:moved|moves|move to|(?-i:(?<=[a-z,:] )now)(?! that)|instead|no longer|not the|"
+    r"reschedul\w+|postpone[sd]?|brought forward|put (?:off|back)|push(?:ed|es) back|delay(?:ed|s)|shift(?:ed|s)|"
+    r"chang(?:ed|es) (?:to|from)|replac(?:ed|es)|takes? over|took over|taken back|withdrew|withdrawn|handed over|"
+    r"(?:rais(?:ed|es)|cut|cuts|lower(?:ed|s)|increas(?:ed|es)|reduc(?:ed|es)|extend(?:ed|s)|shorten(?:ed|s))\b[^.;]{0,60}(?<!due)(?<!up) to (?:[$€£]?\d+|two|three|four|five|six|seven|eight|nine|ten)|"
+    r"switch(?:ed|es) to|dropped|decided (?:to|on|for)|settled (?:at|on)|(?:is|was|are|were) set (?:at|to)|joins|joined|"
+    r"(?:was|were) added|corrected|revised|updated|from (?:now|this week|next week|today) on?|from this week|"
+    r"returns? to|is back|verschoben|verlegt|geändert|jetzt|statt|nicht mehr|ersetzt|reporté|déplacé|désormais|remplacé|"
+    r"ahora|aplazad\w|cambiad\w)\b",
     re.IGNORECASE,
 )
 _ENDED = re.compile(
@@ -34,6 +36,7 @@ _UNCERTAIN = re.compile(
     r"not true|false)\b|\?\s*$",
     re.IGNORECASE,
 )
+_POSSIBLE = re.compile(r"\bcan\b", re.IGNORECASE)
 _FROM_TO = re.compile(r"\bfrom ([^.;]{2,40}?) to\b", re.IGNORECASE)
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|no longer|not (?:the )?|replac(?:es|ed|ing) |statt |nicht mehr |au lieu de |en lugar de )"
@@ -97,7 +100,7 @@ def _with_chains(pairs: list[tuple[int, int]], readings: Sequence[_Reading]) -> 
     for lates in followers.values():
         for middle, late in pairwise(lates):
             before, after = readings[middle], readings[late]
-            if _same_slot(before.values, after.values) or len(before.subject & after.subject) >= 3:
+            if _new_value(before.values, after.values) or len(before.subject & after.subject) >= 3:
                 history[middle] = max(late, history.get(middle, late))
     return history
 
@@ -108,7 +111,7 @@ def _read(text: str) -> _Reading:
         values_of(text),
         tuple(frozenset(terms_of(match[1])) for match in _CONTRAST.finditer(text)),
         tuple(values for match in _FROM_TO.finditer(text) if any(values := values_of(match[1]))),
-        _CHANGE.search(text) is not None,
+        _CHANGE.search(text) is not None and not _POSSIBLE.search(text),
         _ENDED.search(text) is not None,
         _UNCERTAIN.search(text) is not None,
     )
@@ -130,35 +133,41 @@ def _is_ordered(early: Statement, late: Statement) -> bool:
 def _says_otherwise(before: _Reading, after: _Reading, common: frozenset[str], ordered: bool) -> bool:
     shared = (before.subject & after.subject) - common
     own = before.subject - common
-    if not shared or not own:
-        return False
-    share = len(shared) / min(len(own), max(len(after.subject - common), 1))
-    apart = _different_names(before.values, after.values)
-    if after.ends and not apart and len(shared) >= 2 and share >= 0.5:
-        return ordered
-    if ordered and any(gone and gone <= own and shared - gone for gone in after.contrasts):
+    if not shared or _different_names(before.values, after.values):
+        return _contrasts(shared, own, after) and ordered
+    share = len(shared) / len(own)
+    if after.ends and ordered and len(shared) >= 2 and share >= 0.5:
         return True
-    if not after.changes:
-        return False
-    if ordered and before.changes and not apart and len(shared) >= 4 and share >= 0.5:
+    if _contrasts(shared, own, after) and ordered:
         return True
-    if apart or not _same_slot(before.values, after.values):
-        return False
-    if after.left:  # it names the old value: any other value is another thing
-        return any(before.values.old_in(old) for old in after.left)
-    if before.values.old_in(after.values):
-        enough = len(shared) >= 2 or share >= 0.3 or (before.changes and bool(after.values.dates))
-        return enough and (ordered or bool(after.values.dates))
-    return ordered and len(shared) >= 2 and share >= 0.4
+    return after.changes and _changes_value(before, after, len(shared), share, ordered)
+
+
+def _contrasts(shared: frozenset[str], own: frozenset[str], after: _Reading) -> bool:
+    """Whether it denies what the earlier one says of the same thing."""
+    return len(shared) >= 0.3 * len(own) and any(gone and gone <= own and shared - gone for gone in after.contrasts)
+
+
+def _changes_value(before: _Reading, after: _Reading, shared: int, share: float, ordered: bool) -> bool:
+    """Whether a statement of change gives a new value of what the earlier one has a value of."""
+    if _new_value(before.values, after.values):
+        if after.left:  # it names the old value: any other value is another thing
+            return any(before.values.old_in(old) for old in after.left)
+        if before.values.old_in(after.values):
+            return (shared >= 2 and share >= 0.3) or (before.changes and bool(after.values.dates))
+        return ordered and shared >= 2 and share >= 0.5
+    if not ordered or shared < 3 or share < 0.6:
+        return before.changes and ordered and shared >= 4 and share >= 0.5
+    return before.changes or bool(after.values.names - before.values.names)
 
 
 def _different_names(before: Values, after: Values) -> bool:
     """Whether both name somebody or something, and nothing in common."""
-    return bool(before.names and after.names) and not before.names & after.names
+    return bool(before.inner_names and after.inner_names) and not before.names & after.names
 
 
-def _same_slot(before: Values, after: Values) -> bool:
-    """Whether both give a value of one kind, and the later one a new one."""
+def _new_value(before: Values, after: Values) -> bool:
+    """Whether both give a date, weekday, time or amount of one kind, and the later one a new one."""
     if before.dates and after.dates - before.dates:
         return True
     if before.weekdays and after.weekdays - before.weekdays:
@@ -166,6 +175,4 @@ def _same_slot(before: Values, after: Values) -> bool:
     if before.times and after.times - before.times:
         return True
     units = {unit for unit, _ in before.amounts}
-    if any(unit in units and (unit, number) not in before.amounts for unit, number in after.amounts):
-        return True
-    return bool(before.names & after.names) and bool(after.names - before.names)
+    return any(unit in units and (unit, number) not in before.amounts for unit, number in after.amounts)

@@ -18,6 +18,8 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 eighteen nineteen twenty
 """)
 _WORD_AMOUNT = re.compile(r"\b(" + "|".join(_NUMBER_WORDS[2:]) + r") ([a-z]+)(?: ([a-z]+))?", re.IGNORECASE)
+_NUMBERED_NAME = re.compile(r"\b[A-Z][\w-]* \d+\b(?!\s*(?:%|percent|million|billion))")
+"""`Office 365`, `Gate 4`: nothing that is counted."""
 _SCALES = word_set("hundred thousand million billion m k bn")
 _NO_NAMES = CALENDAR_WORDS | frozenset(_NUMBER_WORDS)
 _NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[^\W\d_a-zß-öø-ÿа-я][\w’'-]*[^\W_]")
@@ -34,17 +36,17 @@ class Values(NamedTuple):
     amounts: frozenset[tuple[str, str]]
     """What is counted or measured, and the number."""
     names: frozenset[str]
-    """Words with a capital inside the sentence, in lower case."""
+    """Words with a capital, in lower case; the first word too."""
+    inner_names: frozenset[str]
+    """Those inside the sentence: surely names."""
 
     def old_in(self, later: "Values") -> bool:
-        """Whether the later one repeats a date, weekday, time, number or name of this one."""
-        numbers = {number for _, number in self.amounts} & {number for _, number in later.amounts}
+        """Whether the later one repeats a date, weekday, time or amount of this one."""
         return bool(
             _common_dates(self.dates, later.dates)
             or self.weekdays & later.weekdays
             or self.times & later.times
-            or numbers
-            or self.names & later.names
+            or {number for _, number in self.amounts} & {number for _, number in later.amounts}
         )
 
 
@@ -55,10 +57,12 @@ def values_of(text: str) -> Values:
         rest = rest.replace(match[0], " " * len(match[0]))
     times = frozenset(match[0].lower().replace(" ", "").replace(".", ":") for match in _TIME.finditer(rest))
     rest = _TIME.sub(" ", rest)
-    low = rest.lower()
+    low = _NUMBERED_NAME.sub(" ", rest).lower()
     dates.update(str(_MONTH_NUMBERS[match[1][:3]]) for match in _MONTH_WORD.finditer(low) if match[1] != "may")
     weekdays = frozenset(day[:3] for day in WEEKDAYS if day in low and re.search(rf"\b{day}\b", low))
-    return Values(frozenset(dates), weekdays, times, frozenset(_amounts(low)), _names(text))
+    inner = _names(text)
+    names = inner | _meant([text.split(" ", 1)[0].strip("\"'“‘(,.:;")])
+    return Values(frozenset(dates), weekdays, times, frozenset(_amounts(low)), names, inner)
 
 
 def _date(text: str) -> str:
@@ -87,9 +91,12 @@ def _units(words: Iterable[str | None]) -> list[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    names = {match[0].lower().removesuffix("'s").removesuffix("’s") for match in _NAME.finditer(text)}
-    first = text.split(" ", 1)[0].strip("\"'“‘(").lower().removesuffix("'s")
-    return frozenset(n for n in {*names, first} if len(n) > 1 and not is_stop_word(n) and n not in _NO_NAMES)
+    return _meant(match[0] for match in _NAME.finditer(text))
+
+
+def _meant(words: Iterable[str]) -> frozenset[str]:
+    plain = {word.lower().removesuffix("'s").removesuffix("’s") for word in words}
+    return frozenset(word for word in plain if len(word) > 1 and not is_stop_word(word) and word not in _NO_NAMES)
 
 
 def _common_dates(one: frozenset[str], other: frozenset[str]) -> bool:
