@@ -79,7 +79,7 @@ def demo(
         _write(built, asked, question)
     else:
         _show_asked(asked, built, question, console)
-        _suggest(name, built, question, console)
+        _suggest(name, built, console)
     finish(in_part=_in_part(built))
 
 
@@ -185,7 +185,7 @@ def _show_reading(result: "RecallResult", console: "Console") -> None:
         facts("Relevant areas (the first of them)", area.text, console)
 
 
-def _suggest(name: str, built: Built, question: str, console: "Console") -> None:
+def _suggest(name: str, built: Built, console: "Console") -> None:
     from overstory.cli.rendering import quoted, say, suggest
 
     dataset = quoted(name)
@@ -198,8 +198,8 @@ def _suggest(name: str, built: Built, question: str, console: "Console") -> None
         )
     suggest(
         console,
-        f"overstory recall {quoted(question)} --dataset {dataset} --index --only-context",
-        f"overstory tree --dataset {dataset}",
+        f"overstory recall 'your question' --dataset {dataset} --index",
+        f"overstory tree --dataset {dataset} --facts 20",
         "overstory demo path/to/your/files",
     )
 

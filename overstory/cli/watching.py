@@ -24,9 +24,9 @@ class Bars:
     def begin(self, stage: str, total: int) -> None:
         self._totals[stage] = total
         if stage in self._tasks:
-            self._progress.update(self._tasks[stage], total=total)
+            self._progress.update(self._tasks[stage], total=total, visible=total > 0)
         else:
-            self._tasks[stage] = self._progress.add_task(one_line(stage), total=total, counts="")
+            self._tasks[stage] = self._progress.add_task(one_line(stage), total=total, visible=total > 0, counts="")
             self._counts[stage] = Counter()
 
     def advance(self, stage: str, done: int = 1, **counts: int) -> None:
