@@ -7,7 +7,7 @@ from overstory.errors import OverstoryError
 from overstory.indexing.budgets import Budget
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE
-from overstory.indexing.reports import result_of
+from overstory.indexing.reports import reason_of, result_of
 from overstory.layout import tasks
 from overstory.results import ImproveResult, IndexResult, IndexStatus
 from overstory.runtime import OpenDataset, open_dataset
@@ -55,4 +55,4 @@ async def _index_or_reason(opened: OpenDataset, held: HeldLease, budget: Budget)
     except OverstoryError as error:
         logger.warning("The index of %s was not built: %s", opened.dataset.id, error)
         manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
-        return result_of(IndexStatus.FAILED, manifest, reason=str(error))
+        return result_of(IndexStatus.FAILED, manifest, reason=reason_of(error))

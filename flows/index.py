@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from overstory.errors import BudgetExceededError
+from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
-from overstory.indexing.reports import generation_of, result_of
-from overstory.indexing.summarizing import BatchReport, stage_of
+from overstory.indexing.reports import generation_of, left_over, reason_of, result_of
+from overstory.indexing.summarizing import BatchReport, BatchStoppedError, stage_of
 from overstory.layout import tasks
 from overstory.progress import watcher
 from overstory.results import IndexResult, IndexStatus
@@ -51,6 +51,9 @@ async def grow(
 
     Args:
         options: None for those that the index was built with, or the defaults for a first one.
+
+    Raises:
+        ModelError: the model does not answer, or refuses the key; what is finished is kept for the next run.
     """
     begun = time.monotonic()
     store = (await open_dataset(dataset_id)).runtime.store
@@ -59,17 +62,20 @@ async def grow(
         status = IndexStatus.UNCHANGED if plan.root_id else IndexStatus.EMPTY
         return result_of(status, await store.read_manifest(dataset_id))
     reports, stopped = await _write(plan, budget or Budget())
-    if stopped:
+    if stopped is not None:
+        stopped.add_note(left_over(plan, reports))
+        if not isinstance(stopped, BudgetExceededError):
+            raise stopped
         manifest = await store.read_manifest(dataset_id)
-        return result_of(IndexStatus.STOPPED, manifest, reports=reports, reason=str(stopped))
+        return result_of(IndexStatus.STOPPED, manifest, reports=reports, reason=reason_of(stopped))
     await _publish(plan, held, reports)
     status = IndexStatus.PUBLISHED if plan.root_id else IndexStatus.EMPTY
     manifest = await store.read_manifest(dataset_id)
     return result_of(status, manifest, reports=reports, seconds=time.monotonic() - begun)
 
 
-async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], BudgetExceededError | None]:
-    """Write all texts of a plan, children before parents; what was written, and the cap that stopped it."""
+async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], OverstoryError | None]:
+    """Write all texts of a plan, children before parents; what was written, and the cap or model that stopped it."""
     settings = (await open_dataset(plan.job.dataset_id)).runtime.settings
     size = batches.batch_size(settings, plan.to_write)
     todo = batches_of(plan, size)
@@ -88,10 +94,12 @@ async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], Bu
         reports, failures = await batches.run(
             todo, summarize, waits_for=lambda b: b.waits_for, at_once=batches.batches_at_once(settings, size)
         )
+    stopped = [f for f in failures if isinstance(f, BatchStoppedError)]
     for failure in failures:
-        if not isinstance(failure, BudgetExceededError):
+        if not isinstance(failure, BatchStoppedError):
             raise failure
-    return reports, next((f for f in failures if isinstance(f, BudgetExceededError)), None)
+    causes = [f.__cause__ for f in stopped if isinstance(f.__cause__, OverstoryError)]
+    return reports + [f.report for f in stopped], next(iter(causes), None)
 
 
 async def _publish(plan: BuildPlan, held: HeldLease, reports: Sequence[BatchReport]) -> None:

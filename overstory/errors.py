@@ -150,7 +150,7 @@ class LeaseLostError(OverstoryError):
 class BudgetExceededError(OverstoryError):
     def __init__(self, cap: str, done: int, left: int) -> None:
         self.cap, self.done, self.left = cap, done, left
-        super().__init__(f"Stopped at {cap}: {done} texts are written and kept, {left} are left; the next run goes on from there.")
+        super().__init__(f"Stopped at {cap} after {done} calls, {left} are left.")
 
 
 class InvalidIndexError(OverstoryError):
@@ -209,9 +209,16 @@ class ModelOverloadedError(ModelError, TransientError):
 class ModelAccessError(ModelError):
     """The key is missing or wrong, or the account may not use the model."""
 
+    def __init__(self, model: str, message: str) -> None:
+        way_out = "check LLM_API_KEY (EMBEDDING_API_KEY for vectors), and that the account may use this model"
+        super().__init__(model, f"{message} - {way_out}")
+
 
 class ModelNotFoundError(ModelError):
     """The service knows no model of this name."""
+
+    def __init__(self, model: str, message: str) -> None:
+        super().__init__(model, f"{message} - check LLM_MODEL (EMBEDDING_MODEL for vectors) and the endpoint")
 
 
 class ModelInputError(ModelError):

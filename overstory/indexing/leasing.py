@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from uuid import uuid4
 
 from overstory.errors import DatasetBusyError, LeaseLostError
 from overstory.models import Dataset, Lease
@@ -52,7 +53,8 @@ async def writing(
 
 
 def holder_name(work: str) -> str:
-    return f"{work} (process {os.getpid()} on {socket.gethostname()})"
+    """Says who works, and is no other's: two works of one process are two holders."""
+    return f"{work} {uuid4().hex[:8]} (process {os.getpid()} on {socket.gethostname()})"
 
 
 async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, wait_seconds: float) -> Lease:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from overstory.errors import OverstoryError
 from overstory.indexing.plans import BuildPlan
 from overstory.indexing.summarizing import BatchReport
 from overstory.models import Dataset, Generation, Manifest, Usage
@@ -60,6 +61,17 @@ def result_of(
         levels=levels_of(reports),
         seconds=seconds,
     )
+
+
+def left_over(plan: BuildPlan, reports: Sequence[BatchReport]) -> str:
+    """What is done and what is left of a build that stopped."""
+    done = sum(r.written + r.reused for r in reports)
+    return f"{done} of {plan.to_write} texts are done and kept, {plan.to_write - done} are left: the next run goes on from there."
+
+
+def reason_of(error: OverstoryError) -> str:
+    """An error with what was noted on its way."""
+    return " ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def levels_of(reports: Sequence[BatchReport]) -> tuple[LevelReport, ...]:

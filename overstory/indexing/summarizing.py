@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from overstory import ids
-from overstory.errors import ModelOverloadedError, ModelUnavailableError
+from overstory.errors import BudgetExceededError, ModelError, ModelOverloadedError, ModelUnavailableError
 from overstory.indexing.area_tasks import PreparedArea, prepare
 from overstory.indexing.budgets import Budget
 from overstory.indexing.extracting import embed_texts
@@ -44,6 +44,17 @@ class BatchReport:
     seconds: float = 0.0
 
 
+class BatchStoppedError(Exception):
+    """A batch ended early; `report` says what it had done by then, the cause why."""
+
+    def __init__(self, report: BatchReport, reason: str) -> None:
+        self.report = report
+        super().__init__(report, reason)
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What writing needs, opened by the step."""
@@ -65,8 +76,8 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
             luck and replaced by fallbacks; else they stop the build.
 
     Raises:
-        BudgetExceededError: a cap was reached; what was in flight is stored.
-        ModelError: the model does not answer, or refuses the key; what is finished is stored.
+        BatchStoppedError: a cap was reached (its cause is a BudgetExceededError), or the model does not answer or
+            refuses the key (a ModelError); what is finished is stored.
     """
     begun = time.monotonic()
     report = BatchReport(level=batch.level, is_root=batch.buckets[0].is_root, buckets=len(batch.buckets))
@@ -80,6 +91,8 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
     open_areas = [a for a in areas if a.bucket.id not in {r.id for r, _ in ready} | kept]
     try:
         await _write_all(tools, job, open_areas, shelf, report, lenient=lenient)
+    except (BudgetExceededError, ModelError) as error:
+        raise BatchStoppedError(report, str(error)) from error
     finally:
         await shelf.close()
         report.seconds = time.monotonic() - begun

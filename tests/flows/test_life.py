@@ -72,7 +72,7 @@ async def test_an_edit_reaches_bucket_and_root(model: ScriptedModelServer):
 
     texts = await index_texts()
     assert "9 June" in texts and "3 May" not in texts
-    assert len(model.chats) <= 3
+    assert len(model.chats) <= 4
     assert await datasets.verify("main_dataset") == []
 
 
@@ -84,11 +84,12 @@ async def test_what_is_forgotten_is_gone_at_once_and_everywhere(plain_environmen
     result = await forget("main_dataset", document="c.md")
 
     assert result.documents == 1
-    assert CANARY not in await prelude(f"What is {CANARY}?")
+    asked = await prelude(f"What is {CANARY}?")
+    assert asked.count(CANARY) == 1 and CANARY in asked.splitlines()[0]
     assert CANARY not in await index_texts()
     assert "World summary:" in await prelude()
     await build()
-    assert CANARY not in await prelude(f"What is {CANARY}?")
+    assert (await prelude(f"What is {CANARY}?")).count(CANARY) == 1
     await datasets.erase_traces("main_dataset")
     assert CANARY.encode() not in bytes_of(plain_environment)
 

@@ -37,13 +37,15 @@ async def test_an_edit_reads_only_what_it_touches(model: ScriptedModelServer):
 
 
 async def test_blank_documents_are_skipped_and_the_rest_goes_on(tmp_path: Path):
-    (tmp_path / "a.md").write_text("Anna Hofer leads Northstar.")
-    (tmp_path / "b.md").write_text("  \n ")
-    (tmp_path / "c.md").write_bytes(b"")
-    (tmp_path / "d.txt").write_bytes(b"\xef\xbb\xbf")
-    (tmp_path / "e.txt").write_text("Luis Ortega tests Bluebird.")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("Anna Hofer leads Northstar.")
+    (folder / "b.md").write_text("  \n ")
+    (folder / "c.md").write_bytes(b"")
+    (folder / "d.txt").write_bytes(b"\xef\xbb\xbf")
+    (folder / "e.txt").write_text("Luis Ortega tests Bluebird.")
 
-    result = await remember(tmp_path)
+    result = await remember(folder)
 
     skipped = [d for d in result.documents if d.status is DocumentStatus.SKIPPED]
     assert len(skipped) == 3 and all(d.reason for d in skipped)

@@ -1,0 +1,71 @@
+"""What benchmarks share: CPU of this process, peak memory, tables, and where the figures come from."""
+
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass
+class Timing:
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+@contextmanager
+def timed() -> Iterator[Timing]:
+    """Wall and CPU seconds of this process, all threads, inside the block."""
+    timing = Timing()
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield timing
+    finally:
+        timing.wall_seconds, timing.cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    return statistics.quantiles(values, n=100)[round(share * 100) - 1] if len(values) > 1 else values[0]
+
+
+@dataclass
+class Table:
+    """Rows of a benchmark; prints them and keeps them as JSON."""
+
+    name: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, what: str, figure: str, target: str = "", **details: Any) -> None:
+        self.rows.append({"what": what, "figure": figure, "target": target, **details})
+        print(f"{what:<72} {figure:>26}   {target}", flush=True)
+
+    def write(self, folder: Path | None = None) -> None:
+        path = (folder or ROOT / "build" / "benchmarks") / f"{self.name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+        print(f"written to {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
+
+
+def machine() -> dict[str, Any]:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return {
+        "cores": os.cpu_count(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        "argv": sys.argv[1:],
+    }
