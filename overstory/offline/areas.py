@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from overstory.offline.categories import choose_categories
-from overstory.offline.ranking import Ranked, is_near_copy, nearness, orders_in, rank
+from overstory.offline.ranking import Ranked, is_near_copy, nearness, orders_in, rank, without_speaker
 from overstory.offline.sentences import shorten, split_sentences
 from overstory.offline.states import Statement, find_superseded, tells_change
 from overstory.tokens import estimate_tokens
@@ -26,6 +26,8 @@ _STATE = 0.6
 _CHANGE = 0.3
 """What a sentence gains that speaks of a change: what it replaces may stand in another area."""
 _CUT = 0.5
+_LEAST_WORTH = 0.1
+"""What a child's second fact must be worth; the first is its best, whatever that is."""
 _ENTITY = 0.15
 _ENTITIES = 12
 _REPORTED = "The text says: "
@@ -89,7 +91,7 @@ def _sentences(task: AreaTask) -> list[tuple[str, AreaInput]]:
 
 def _named(text: str, entities: Sequence[str]) -> float:
     """A little more for what names what the whole area is about."""
-    low = text.casefold()
+    low = without_speaker(text).casefold()
     return _ENTITY * min(sum(name.casefold() in low for name in entities[:_ENTITIES]), 2)
 
 
@@ -134,8 +136,9 @@ def _next(left: Sequence[_Candidate], chosen: Sequence[_Candidate], budget: int)
     """The child's best sentence that fits and repeats none; an order only when the child has nothing else."""
     fitting = [c for c in left if c.tokens <= budget and not _is_copy(c, chosen)]
     plain = [c for c in fitting if not c.text.startswith(_REPORTED)]
-    if not plain and any(c.child == left[0].child for c in chosen):
-        return None
+    if any(c.child == left[0].child for c in chosen):
+        plain = [c for c in plain if c.worth >= _LEAST_WORTH]
+        fitting = []
     return max(plain or fitting, key=lambda c: (c.worth - _NOVELTY * _said(c, chosen), -c.order), default=None)
 
 

@@ -1,22 +1,24 @@
 """What an area is about: its names by type, and its topics."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
-from overstory.ids import normalize_name
 from overstory.models import Category
 from overstory.offline.dates import DATE as DATE_PATTERN
-from overstory.offline.entities import Found, find_entities
-from overstory.offline.kinds import DATE, ORGANISATION, PERSON, PLACE, THING
-from overstory.offline.sentences import sentences_of
+from overstory.offline.entities import find_entities
+from overstory.offline.kinds import ORGANISATION, PERSON, PLACE, kind_of
+from overstory.offline.names import Spot, key_of
+from overstory.offline.sentences import Sentence, split_sentences
 from overstory.offline.terms import stem, words_of
 from overstory.tokens import estimate_tokens
 from overstory.writer import AreaTask
 
 PEOPLE, ORGANISATIONS, PLACES, NAMES, TOPICS = "People", "Organisations", "Places", "Names", "Topics"
-_BY_KIND = {PERSON: PEOPLE, ORGANISATION: ORGANISATIONS, PLACE: PLACES, THING: TOPICS}
+_BY_KIND = {PERSON: PEOPLE, ORGANISATION: ORGANISATIONS, PLACE: PLACES}
 _ORDER = (PEOPLE, ORGANISATIONS, PLACES, NAMES, TOPICS)
 _MAX_TOPICS = 6
 _MAX_CATEGORIES = 6
+_MAX_NAMES = 40
 
 
 def choose_categories(task: AreaTask, budget: int) -> tuple[Category, ...]:
@@ -59,40 +61,35 @@ def _most_named(topics: dict[str, str], texts: Sequence[str], ranks: dict[str, i
 
 
 def _from_inputs(task: AreaTask) -> list[Category]:
-    """Names and noun phrases of the inputs, those that the area names most often first."""
-    found = [find_entities(sentences_of(i.text)) for i in task.inputs]
-    kinds = _kinds(found)
-    wanted = [name for name in task.entities if normalize_name(name) in kinds] or _frequent(found)
-    sorted_in: dict[str, dict[str, str]] = {}
-    for name in wanted:
-        key = normalize_name(name)
-        if kinds[key] != DATE and not DATE_PATTERN.fullmatch(name):
-            sorted_in.setdefault(_BY_KIND.get(kinds[key], NAMES), {}).setdefault(key, name)
-    return [Category(name=c, topics=tuple(sorted_in[c].values())) for c in _ORDER if c in sorted_in]
+    """The names that the area knows, as far as its inputs have them, by what the inputs show of them."""
+    texts = [sentence for i in task.inputs for sentence in split_sentences(i.text)]
+    names = task.entities[:_MAX_NAMES] or _names_in(texts)
+    topics_of: dict[str, dict[str, str]] = {}
+    for name in names:
+        spots = [Spot(name, n, at, at + len(name)) for n, text in enumerate(texts) if (at := text.find(name)) >= 0]
+        if spots and not _is_date(name):
+            topics_of.setdefault(_category_of(name, spots, texts), {}).setdefault(key_of(name), name)
+    return [Category(name=c, topics=tuple(topics_of[c].values())) for c in _ORDER if c in topics_of]
 
 
-def _kinds(found: Iterable[Found]) -> dict[str, str]:
-    """The type of each name; a type that any input shows wins."""
-    kinds: dict[str, str] = {}
-    for one in found:
-        opening = {spot.name for spot in one.spots} - {spot.name for spot in one.spots if spot.start > 0}
-        for mention in one.mentions:
-            key = normalize_name(mention.name)
-            kind = THING if not mention.type and mention.name in opening and " " not in mention.name else mention.type
-            if not kinds.get(key) or (kinds[key] == THING and kind and kind != THING):
-                kinds[key] = kind
-    return kinds
+def _is_date(name: str) -> bool:
+    return bool(DATE_PATTERN.fullmatch(name) or name.isdigit())
 
 
-def _frequent(found: Iterable[Found]) -> list[str]:
-    counts: dict[str, int] = {}
-    names: dict[str, str] = {}
-    for one in found:
-        for mention in one.mentions:
-            key = normalize_name(mention.name)
-            counts[key] = counts.get(key, 0) + 1
-            names.setdefault(key, mention.name)
-    return [names[key] for key in sorted(counts, key=lambda key: -counts[key])]
+def _category_of(name: str, spots: Sequence[Spot], texts: Sequence[str]) -> str:
+    """A single word that only ever opens sentences may be any noun: a topic, unless the text shows a type."""
+    if name == name.lower():
+        return TOPICS
+    kind = kind_of(name, spots, texts)
+    if kind in _BY_KIND:
+        return _BY_KIND[kind]
+    return TOPICS if " " not in name and all(spot.start == 0 for spot in spots) else NAMES
+
+
+def _names_in(texts: Sequence[str]) -> list[str]:
+    """The mentions of the texts themselves, the most frequent first."""
+    counts = Counter(mention.name for text in texts for mention in find_entities([Sentence(text, "prose")]).mentions)
+    return [name for name, _ in counts.most_common(_MAX_NAMES)]
 
 
 def _within(categories: Sequence[Category], budget: int) -> tuple[Category, ...]:

@@ -23,7 +23,7 @@ _PLACE_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _ROLE = re.compile(
-    r", (?:the |our |its |an? |their )?(?:[\w-]+ ){0,2}(?:chief|vice|deputy|senior|head|president|director|professor|founder|chair\w*|"
+    r", (?!and |or )(?:the |our |its |an? |their )?(?:[\w-]+ ){0,2}(?:chief|vice|deputy|senior|head|president|director|professor|founder|chair\w*|"
     r"officer|keeper|author|editor|manager|engineer|secretary|analyst|minister|mayor|sister|brother|mother|father|wife|husband)\b"
     r"| ?\( ?(?:born|b\.|[12]\d{3}[–-])"
     r"|[^.;,]{0,40} (?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:actor|actress|singer|writer|author|poet|painter|player|footballer|"

@@ -15,6 +15,9 @@ from overstory.offline.terms import terms_of
 from overstory.offline.words import COMMON_VERBS
 
 _CAPITAL = re.compile(r"(?<=[\w,;)’'\"”] )[^\W\d_a-zß-öø-ÿа-я][\w’'-]+")
+_READABLE = 160
+"""Characters up to which a sentence is easy to read."""
+_SPEAKER = re.compile(r"^(?:\[[^\]]{4,30}\] )?[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,3}: ")
 _FIGURE = re.compile(r"\d")
 _LEANING = re.compile(
     r"^[\"'“‘(]*(?:he|she|it|its|they|them|their|this|that|these|those|his|her|there|here|such|then|so|and|but|or|yes|no|well|also|"
@@ -23,8 +26,8 @@ _LEANING = re.compile(
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"^[\"'“‘(]*(?:[\w.]+: )?(?:good (?:morning|afternoon|evening)|thank(?:s| you)|hello|welcome|sorry|please|next question|let me|let's|ok(?:ay)?|"
-    r"yeah|sure|great|hi)\b",
+    r"^[\"'“‘(]*(?:good (?:morning|afternoon|evening)|thank(?:s| you)|hello|welcome|sorry|please|next question|let me|let's|ok(?:ay)?|"
+    r"yeah|yes|no|oh|right|absolutely|sure|great|hi|hello|exactly)\b",
     re.IGNORECASE,
 )
 _COSTS = (
@@ -66,7 +69,7 @@ class Ranked(NamedTuple):
 
 def rank(texts: Sequence[str], *, lead: float = 0.35) -> list[Ranked]:
     """Worth of each sentence among the others; `lead` favours those that come first."""
-    bags = [frozenset(terms_of(text)) for text in texts]
+    bags = [frozenset(terms_of(without_speaker(text))) for text in texts]
     distinct = dict(zip(texts, bags, strict=True))
     frequency = Counter(term for bag in distinct.values() for term in bag)
     orders = orders_in(texts)
@@ -81,12 +84,18 @@ def rank(texts: Sequence[str], *, lead: float = 0.35) -> list[Ranked]:
 
 def weight_of(text: str, terms: int) -> float:
     """What a sentence is worth by itself: names, dates and figures, less what keeps it from standing alone."""
+    text = without_speaker(text)
     names = len(_CAPITAL.findall(text))
     figures = _FIGURE.search(text) is not None
     weight = 0.5 * min(names, 5) / 3 + 0.25 * figures + 0.2 * bool(figures and date_spans(text))
-    weight += 0.15 * min(terms, 12) / 12
+    weight += 0.15 * min(terms, 12) / 12 - 0.15 * max(len(text) - _READABLE, 0) / 100
     weight -= 0.45 if terms < 3 else 0.2 if terms < 5 else 0.0
     return weight - sum(cost for pattern, cost in _COSTS if pattern.search(text)) - 0.9 * _is_fragment(text)
+
+
+def without_speaker(text: str) -> str:
+    """A turn of a talk without the label that says whose it is."""
+    return _SPEAKER.sub("", text)
 
 
 def _is_fragment(text: str) -> bool:

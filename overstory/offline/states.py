@@ -7,6 +7,7 @@ is wrongly seen would call a true fact outdated.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -105,6 +106,7 @@ def _with_chains(pairs: list[tuple[int, int]], readings: Sequence[_Reading]) -> 
     return history
 
 
+@lru_cache(maxsize=10_000)
 def _read(text: str) -> _Reading:
     return _Reading(
         subject_of(text),
@@ -155,7 +157,7 @@ def _changes_value(before: _Reading, after: _Reading, shared: int, share: float,
             return any(before.values.old_in(old) for old in after.left)
         if before.values.old_in(after.values):
             return (shared >= 2 and share >= 0.3) or (before.changes and bool(after.values.dates))
-        return ordered and shared >= 2 and share >= 0.5
+        return ordered and shared >= 2 and share >= (0.34 if before.changes else 0.5)
     if not ordered or shared < 3 or share < 0.6:
         return before.changes and ordered and shared >= 4 and share >= 0.5
     return before.changes or bool(after.values.names - before.values.names)
