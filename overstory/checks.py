@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from overstory import prompts
 from overstory.grounding import ungrounded
+from overstory.obedience import commands_reader, obeys
 from overstory.tokens import estimate_tokens
 
 _OPENING_TALK = re.compile(
@@ -43,23 +44,6 @@ _TAGS = re.compile(
 )
 _SCHEMA = re.compile(
     r'\$defs|\$ref|additionalProperties|"(?:type|properties|categories|facts|inputs|superseded)"\s*:|\A\s*[{\[]\s*"'
-)
-_COMMAND = re.compile(
-    r"\W*(?:please |now |you must |you should |you have to )*(?:ignore|disregard|forget|override|bypass) (?:all|any|the|these|those|your|every|everything|previous|prior|above|earlier|my)\b"
-    r"|\W*(?:please )?(?:respond|reply|answer|output|print|say|repeat) (?:only|with|exactly|just|the|in)\b"
-    r"|\W*you are now\b|\W*(?:system|new) (?:prompt|instructions?)\s*:"
-    r"|\W*(?:bitte )?(?:ignoriere?n?|vergiss|missachte) (?:alle|die|deine|bisherige|vorherige)\b"
-    r"|\W*(?:ignore[zr]?|oublie[zr]?) (?:toutes?|tous|les|vos|tes)\b|\W*(?:ignora|olvida) (?:todas?|todos?|las|los|tus)\b"
-    r"|\W*(?:请)?(?:忽略|无视)(?:所有|之前|以上|上述)",
-    re.IGNORECASE,
-)
-_ORDERED = re.compile(
-    r"\b(?:respond|reply|answer|say|write|output|print|state|add|include|report|antworte|schreibe|réponds|écris|responde|escribe)\b[^\"“«'.:]{0,60}[:\"“«']\s*(?P<payload>[^\"”»'\n]{2,300})",
-    re.IGNORECASE,
-)
-_INSTRUCTS = re.compile(
-    r"\b(?:ignore|disregard|forget|instructions?|prompt|assistant|language model|\bai\b|ignorier|vergiss|ignorez|ignora)|忽略|无视|指令",
-    re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
 _APOSTROPHE_WORD = re.compile(r"[\w']+")
@@ -96,9 +80,9 @@ def talk_faults(text: str, sources: Sequence[str]) -> list[str]:
     faults = [fault for find, fault in checks if (match := find(text)) and not _is_said(match.group(), sources)]
     if _repeats_prompt(text):
         faults.append("it repeats the instructions")
-    if _COMMAND.match(text):
+    if commands_reader(text):
         faults.append("it tells the reader what to do: report an instruction as something that a text says")
-    if _obeys(text, sources):
+    if obeys(text, sources):
         faults.append("it does what a source tells it to: report the instruction, don't follow it")
     return faults
 
@@ -187,19 +171,6 @@ def _prompt_sentences() -> tuple[str, ...]:
     texts = [prompts.text(name) for name in ("write_area", "read_chunk")]
     sentences = [_plain(sentence) for text in texts for sentence in re.split(r"(?<=[.:])\s", text)]
     return tuple(sentence for sentence in sentences if len(sentence.split()) >= _PROMPT_WORDS)
-
-
-def _obeys(text: str, sources: Sequence[str]) -> bool:
-    """The text is what an instruction in a source asks to be written, and nothing else."""
-    payloads = frozenset().union(*map(_payloads, sources))
-    return bool(payloads) and _plain(text) in payloads
-
-
-@lru_cache(maxsize=4096)
-def _payloads(source: str) -> frozenset[str]:
-    if not _INSTRUCTS.search(source):
-        return frozenset()
-    return frozenset(_plain(match["payload"]) for match in _ORDERED.finditer(source)) - {""}
 
 
 def _plain(text: str) -> str:

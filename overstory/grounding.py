@@ -30,6 +30,8 @@ _MONTHS: dict[str, int] = {
     )
     for name in names.split()
 }
+_VERBS = frozenset({"may", "march", "mar"})
+"""Not months when they are written small."""
 _WORDS: dict[str, int] = {
     name: number
     for number, names in enumerate(
@@ -84,11 +86,11 @@ _REACH = 40
 _NEAR = 8
 """Characters before a month in which the last of them stands."""
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d{2})\b|\.(?!\d)|(?=\s|$))")
+_NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d{2})\b|\.(?!\d))")
 _WIDE_DATE = re.compile(r"(?:(\d{4})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})")
 _RUN = re.compile(r"\d+(?:[.,:'’\u00a0\u202f]\d+|(?<=\d) (?=\d{3}(?!\d))\d{3})*")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,'’\u00a0\u202f ])\d{3})(?:\1\d{3})*")
-_DECIMAL = re.compile(r"(\d+)[.,](\d+)")
+_DECIMAL = re.compile(r"(\d+)[.,](\d+)\.?")
 _SCALE = re.compile(
     r"[\s-]?(k|thousand|tsd|mio|millionen|millones|millions?|m|bn|billion|mrd|milliarden|万|亿)(?![a-zäöü])",
     re.IGNORECASE,
@@ -120,7 +122,10 @@ def ungrounded(text: str, sources: Sequence[str]) -> list[str]:
     days = frozenset().union(*(k.days for k in known))
     text = _plain_digits(text)
     found = [run for run, forms in _runs(text) if not _is_written(run, forms, numbers, days)]
-    found += [spelled for spelled, options in _spelled_days(text) if not any(a.fits(b) for a in options for b in days)]
+    spelled = [*_named_days(text), *_figured_days(text)]
+    found += [
+        written for written, options in spelled if not _is_among(options, days) and not _DECIMAL.fullmatch(written)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -132,7 +137,7 @@ class _Known(NamedTuple):
 @lru_cache(maxsize=4096)
 def _known(source: str) -> _Known:
     source = _plain_digits(source)
-    days = frozenset(day for _, options in _spelled_days(source) for day in options)
+    days = frozenset(day for _, options in (*_named_days(source), *_figured_days(source)) for day in options)
     numbers = {form for run, forms in _runs(source) for form in (*forms, *_parts(run))}
     numbers |= {str(value) for day in days for value in day if value is not None}
     numbers |= {str(int(hour) + _NOON) for hour in _AFTERNOON.findall(source)}
@@ -149,12 +154,14 @@ def _plain_digits(text: str) -> str:
 
 
 def _is_written(run: str, forms: Iterable[str], numbers: frozenset[str], days: frozenset[Day]) -> bool:
-    if not numbers.isdisjoint(forms):
-        return True
-    if any(option.fits(day) for option in _numeric_days(run) for day in days):
+    if not numbers.isdisjoint(forms) or _is_among(_numeric_days(run), days):
         return True
     parts = _parts(run)
     return len(parts) > 1 and not _DECIMAL.fullmatch(run) and numbers.issuperset(parts)
+
+
+def _is_among(options: Sequence[Day], days: frozenset[Day]) -> bool:
+    return any(option.fits(day) for option in options for day in days)
 
 
 def _runs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -164,7 +171,8 @@ def _runs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         scale = _SCALE.match(text, match.end())
         if scale:
             forms += tuple(_scaled(form, _SCALES[scale.group(1).casefold()]) for form in forms)
-        yield match.group(), forms
+        dot = text[match.end() : match.end() + 1] == "." and _DECIMAL.fullmatch(match.group())
+        yield match.group() + "." * bool(dot), forms
 
 
 def _meanings(run: str) -> tuple[str, ...]:
@@ -192,11 +200,16 @@ def _parts(run: str) -> tuple[str, ...]:
     return tuple(str(int(part)) for part in re.findall(r"\d+", run))
 
 
-def _spelled_days(text: str) -> Iterator[tuple[str, list[Day]]]:
-    """Each date that names a day, with the days that it may be."""
+def _named_days(text: str) -> Iterator[tuple[str, list[Day]]]:
+    """Each day that is written with the name of a month."""
     for word in _LETTERS.finditer(text):
-        if month := _MONTHS.get(word.group().casefold()):
+        month = _MONTHS.get(word.group().casefold())
+        if month and word.group() not in _VERBS:
             yield from _days_around(text, word, month)
+
+
+def _figured_days(text: str) -> Iterator[tuple[str, list[Day]]]:
+    """Each day that is written in figures, with the days that it may be."""
     for match in _WIDE_DATE.finditer(text):
         yield match.group(), [Day(int(match[2]), int(match[3]), int(match[1]) if match[1] else None)]
     for match in (*_ISO.finditer(text), *_NUMERIC.finditer(text)):

@@ -9,6 +9,7 @@ import contextlib
 import json
 import logging
 import os
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +63,7 @@ def load_litellm() -> Any:
         raise MissingPackageError("litellm", "models", "A model other than `offline`") from error
     litellm.suppress_debug_info = True
     _quiet(litellm)
+    _build_types(litellm)
     return litellm
 
 
@@ -71,6 +73,14 @@ def _quiet(litellm: Any) -> None:
         logger = logging.getLogger(name)
         logger.removeHandler(litellm._logging.handler)
         logger.addHandler(logging.NullHandler())
+
+
+def _build_types(litellm: Any) -> None:
+    """Build the classes of answers now: else the first answer does it, with warnings that no caller can act on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for answer in (litellm.types.utils.Message, litellm.types.utils.Delta):
+            answer.model_rebuild()
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,15 +187,15 @@ class ThoughtFilter:
     def finish(self) -> str:
         """What was still held back when the answer ended; nothing of a thought that never ended."""
         held, self._held = self._held, ""
-        return "" if _OPENING.match(held.lstrip()) else held
+        return "" if _OPENING.match(held.lstrip()) else held.lstrip()
 
     def _decide(self) -> str:
         start = self._held.lstrip()
         if _OPENING.match(start):
             return self._after_thought(start)
         if start and not _may_open(start):
-            self._open, shown, self._held = False, self._held, ""
-            return shown
+            self._open, self._held = False, ""
+            return start
         return ""
 
     def _after_thought(self, start: str) -> str:

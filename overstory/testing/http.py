@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 _HEAD_LIMIT = 64 * 1024
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,4 +66,4 @@ def _piece(data: bytes) -> bytes:
 
 def _head(response: Response, more: str) -> bytes:
     own = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
-    return f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\n{more}{own}\r\n".encode("latin-1")
+    return f"HTTP/1.1 {response.status} {_PHRASES.get(response.status, 'Unknown')}\r\n{more}{own}\r\n".encode("latin-1")
