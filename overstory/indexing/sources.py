@@ -73,7 +73,7 @@ class SkippedSource:
 
 
 ReadOutcome: TypeAlias = SourceDocument | SkippedSource
-SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, list["SourceInput"], tuple["SourceInput", ...]]
+SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, Sequence["SourceInput"]]
 """A text, a file, a folder, a URL, a document, or several of them."""
 
 
