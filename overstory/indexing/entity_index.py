@@ -1,5 +1,7 @@
 """Which buckets of level 0 speak of the same entities as a summary."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,14 +32,15 @@ class EntityIndex:
 
         Of many buckets only those that share most are compared.
         """
-        codes = np.unique(self._codes(np.array([leaf])))
+        codes = _different(self._codes(np.array([leaf])))
         lengths = self._ends[codes] - np.where(codes > 0, self._ends[codes - 1], 0)
         parents = tree.leaf_parents[self._owners[ranges(self._ends[codes] - lengths, lengths)]]
         pairs = parents.astype(np.int64) << 32 | np.repeat(codes, lengths)
-        pairs = np.unique(pairs[parents >= 0])
-        buckets, which = np.unique(pairs >> 32, return_inverse=True)
-        shared = np.bincount(which, weights=self._weights[pairs & 0xFFFFFFFF], minlength=len(buckets))
-        most = np.lexsort((buckets, -shared))[:_COMPARED]
+        pairs = _different(pairs[parents >= 0])
+        by_bucket = np.bincount(pairs >> 32, weights=self._weights[pairs & 0xFFFFFFFF])
+        buckets = np.flatnonzero(by_bucket)
+        shared = by_bucket[buckets]
+        most = np.argsort(-shared, kind="stable")[:_COMPARED]
         totals = self._weights[codes].sum() + np.array([self._total(tree, b) for b in buckets[most].tolist()])
         return buckets[most], shared[most] / np.maximum(totals - shared[most], 1)
 
@@ -46,5 +49,11 @@ class EntityIndex:
         return self._leaves.entity_codes[ranges(offsets[leaves], offsets[leaves + 1] - offsets[leaves])]
 
     def _total(self, tree: GrowingTree, bucket: int) -> int:
-        codes = np.unique(self._codes(np.array(tree.floors[0].children[bucket])))
+        codes = _different(self._codes(np.array(tree.floors[0].children[bucket])))
         return int(self._weights[codes].sum())
+
+
+def _different(numbers: NDArray[Any]) -> NDArray[Any]:
+    """What `np.unique` gives, sorted: faster where there are many."""
+    ordered: NDArray[Any] = np.sort(numbers)
+    return np.delete(ordered, np.flatnonzero(ordered[1:] == ordered[:-1]))

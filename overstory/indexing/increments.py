@@ -5,7 +5,7 @@ splits. A bucket with too many children is split in two, and one that has lost h
 its nearest sibling if both fit into one. Empty buckets go, levels come and go. A bucket keeps its id for life.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from overstory import ids
 from overstory.indexing.bucketing import PlannedLevel, TreeOptions
 from overstory.indexing.growing_tree import NOWHERE, Floor, GrowingTree
-from overstory.indexing.id_arrays import find_uuids, from_uuids, sort_order, to_uuids
+from overstory.indexing.id_arrays import IdArray, find_uuids, sort_order, to_uuids
 from overstory.indexing.one_core import one_core
 from overstory.indexing.placing import Placing
 from overstory.indexing.tree_state import PlacedBucket, TreeChange, TreeState
@@ -132,9 +132,8 @@ class _Outcome:
         self._tree = tree
         self._state = state
         self._rewritten = rewritten
-        self._taken = {row.tobytes() for names in state.ids for row in names}
-        self._names: list[dict[int, UUID]] = []
-        self._leaf_names = to_uuids(state.leaves.ids)
+        self._names: list[IdArray] = []
+        """For each level the ids of its nodes."""
 
     def change(self) -> TreeChange:
         created: list[PlacedBucket] = []
@@ -149,7 +148,7 @@ class _Outcome:
             dirty = {n for n in dirty - new - other if n != NOWHERE}
             stale += self._placed(level, dirty)
             dirty = {int(floor.parents[n]) for n in new | other | dirty}
-        top = sorted(self._names[-1].values()) if self._names else []
+        top = sorted(to_uuids(self._names[-1][self._tree.floors[-1].alive()])) if self._names else []
         return TreeChange(
             created=tuple(created),
             changed=tuple(changed),
@@ -176,45 +175,50 @@ class _Outcome:
             and (n in lost or sorted(floor.children[n]) != was.members[was.offsets[n] : was.offsets[n + 1]].tolist())
         }
 
-    def _name_all(self, level: int, floor: Floor) -> dict[int, UUID]:
+    def _name_all(self, level: int, floor: Floor) -> IdArray:
         """Ids by node: old ones keep theirs, new ones get theirs from their first children."""
-        alive = floor.alive().tolist()
-        names: dict[int, UUID] = {}
+        names = np.zeros((floor.used, 16), np.uint8)
         if floor.originals:
-            old = [n for n in alive if n < floor.originals]
-            names = dict(zip(old, to_uuids(self._state.ids[level][old]), strict=True))
-        for node in alive:
-            if node >= floor.originals:
-                names[node] = self._new_name(level, self._children(level, floor, node))
+            names[: floor.originals] = self._state.ids[level]
+        new = sorted(self._new(floor))
+        taken = {row.tobytes() for row in self._state.ids[level]} if new and level < len(self._state.ids) else set()
+        for node in new:
+            name = self._new_name(level, self._children(level, floor.children[node]), taken)
+            names[node] = np.frombuffer(name.bytes, np.uint8)
+            taken.add(name.bytes)
         return names
 
-    def _new_name(self, level: int, children: Sequence[UUID]) -> UUID:
+    def _new_name(self, level: int, children: Sequence[UUID], taken: Collection[bytes]) -> UUID:
         name = ids.bucket_id(self._state.dataset_id, level, children)
-        while name.bytes in self._taken:
+        while name.bytes in taken:
             name = ids.bucket_id(self._state.dataset_id, level, [*children, name])
-        self._taken.add(name.bytes)
         return name
 
-    def _children(self, level: int, floor: Floor, node: int) -> tuple[UUID, ...]:
-        names = self._names[level - 1] if level else self._leaf_names
-        return tuple(sorted([names[c] for c in floor.children[node]]))
+    def _children(self, level: int, nodes: Sequence[int]) -> tuple[UUID, ...]:
+        """Ids of the children of a bucket of this level."""
+        names = self._names[level - 1] if level else self._state.leaves.ids
+        return tuple(sorted(to_uuids(names[nodes])))
 
     def _placed(self, level: int, nodes: set[int]) -> list[PlacedBucket]:
-        floor, names = self._tree.floors[level], self._names[level]
-        found = [PlacedBucket(id=names[n], level=level, child_ids=self._children(level, floor, n)) for n in nodes]
+        listed, children = sorted(nodes), self._tree.floors[level].children
+        names = to_uuids(self._names[level][listed])
+        found = [
+            PlacedBucket(id=name, level=level, child_ids=self._children(level, children[node]))
+            for name, node in zip(names, listed, strict=True)
+        ]
         return sorted(found, key=lambda bucket: bucket.id)
 
     def _removed(self) -> Iterator[PlacedBucket]:
-        below = self._leaf_names
+        below = self._state.leaves.ids
         for level, (names, was) in enumerate(zip(self._state.ids, self._state.levels, strict=True)):
-            kept = self._names[level] if level < self._tree.height else {}
-            originals = self._tree.floors[level].originals if level < self._tree.height else 0
-            own = to_uuids(names)
-            for node, name in enumerate(own):
-                if node >= originals or node not in kept:
-                    children = [below[m] for m in was.members[was.offsets[node] : was.offsets[node + 1]].tolist()]
-                    yield PlacedBucket(id=name, level=level, child_ids=tuple(children))
-            below = own
+            kept = np.zeros(len(names), bool)
+            if level < self._tree.height:
+                floor = self._tree.floors[level]
+                kept[: floor.originals] = floor.counts[: floor.originals] > 0
+            for node in np.flatnonzero(~kept).tolist():
+                children = to_uuids(below[was.members[was.offsets[node] : was.offsets[node + 1]]])
+                yield PlacedBucket(id=to_uuids(names[node : node + 1])[0], level=level, child_ids=tuple(children))
+            below = names
 
     def _result(self) -> TreeState:
         placed = np.flatnonzero(self._tree.leaf_parents != NOWHERE)
@@ -222,12 +226,12 @@ class _Outcome:
         place[placed] = np.arange(len(placed))
         ids_of, levels = [], []
         for floor, names in zip(self._tree.floors, self._names, strict=True):
-            nodes, own = np.fromiter(names, np.int64, len(names)), from_uuids(names.values())
-            order = sort_order(own)
-            levels.append(_as_level([floor.children[n] for n in nodes[order]], place))
-            ids_of.append(own[order])
+            nodes = floor.alive()
+            nodes = nodes[sort_order(names[nodes])]
+            levels.append(_as_level([floor.children[n] for n in nodes.tolist()], place))
+            ids_of.append(names[nodes])
             place = np.full(floor.used, NOWHERE, np.int64)
-            place[nodes[order]] = np.arange(len(nodes))
+            place[nodes] = np.arange(len(nodes))
         leaves = self._state.leaves if len(placed) == len(self._state.leaves) else self._state.leaves.take(placed)
         return TreeState(self._state.dataset_id, leaves, tuple(ids_of), tuple(levels), np.zeros(0, np.int64))
 

@@ -95,8 +95,18 @@ def sums_below(vectors: Vectors, level: PlannedLevel) -> Vectors:
     sums = np.empty((len(level), vectors.shape[1]), np.float32)
     for first in range(0, len(level), _ROWS_AT_ONCE):
         offsets = level.offsets[first : first + _ROWS_AT_ONCE + 1]
-        members = level.members[offsets[0] : offsets[-1]]
-        np.add.reduceat(vectors[members], offsets[:-1] - offsets[0], axis=0, out=sums[first : first + len(offsets) - 1])
+        sums[first : first + len(offsets) - 1] = _sum_members(vectors, level.members, offsets[:-1], np.diff(offsets))
+    return sums
+
+
+def _sum_members(
+    vectors: Vectors, members: NDArray[np.int32], starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Vectors:
+    """First members, plus second members, and so on: much faster than `np.add.reduceat` over short runs."""
+    sums: Vectors = vectors[members[starts]]
+    for step in range(1, int(sizes.max(initial=0))):
+        longer = np.flatnonzero(sizes > step)
+        sums[longer] += vectors[members[starts[longer] + step]]
     return sums
 
 
