@@ -15,6 +15,7 @@ DATE = re.compile(
     rf"|\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?|\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?|\b{_MONTH},? {_YEAR}\b"
     rf"|{_YEAR}年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?|\d{{1,2}}月\d{{1,2}}日|{_YEAR}년(?: \d{{1,2}}월(?: \d{{1,2}}일)?)?"
 )
+_DIGIT = re.compile(r"\d")
 YEAR = re.compile(
     rf"\b(?:in|since|until|after|before|by|from|of|year|im Jahr|seit|en|в) ({_YEAR})\b(?![-/.,:]\d)", re.IGNORECASE
 )
@@ -23,6 +24,6 @@ YEAR = re.compile(
 @lru_cache(maxsize=2_048)
 def date_spans(text: str) -> tuple[tuple[int, int], ...]:
     """From where to where a text has a date with a day or month, in order."""
-    if not any(character.isdigit() for character in text):
+    if not _DIGIT.search(text):
         return ()
     return tuple(match.span() for match in DATE.finditer(text))

@@ -83,7 +83,7 @@ def _by_spelling(spots: list[Spot]) -> dict[str, list[Spot]]:
     spelled: dict[str, tuple[str, list[Spot]]] = {}
     for spot in spots:
         spelled.setdefault(key_of(spot.name), (spot.name, []))[1].append(spot)
-    return {name: [spot._replace(name=name) for spot in own] for name, own in spelled.values()}
+    return {name: [Spot(name, s.sentence, s.start, s.end) for s in own] for name, own in spelled.values()}
 
 
 def _mention(name: str, own: Sequence[Spot], lines: Sequence[Line], kinds: dict[str, str]) -> Mention:

@@ -246,4 +246,4 @@ def merge_short_forms(spots: list[Spot]) -> list[Spot]:
             for part in (words[-1], words[0]):
                 if counts.get(part, 0) and counts[name] >= counts[part]:
                     whole.setdefault(part, name)
-    return [spot._replace(name=whole.get(spot.name, spot.name)) for spot in spots]
+    return [spot._replace(name=whole[spot.name]) if spot.name in whole else spot for spot in spots] if whole else spots

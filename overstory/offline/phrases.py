@@ -120,7 +120,7 @@ def _best(candidates: list[tuple[Spot, float]], limit: int) -> list[Spot]:
     for key in ranked:
         if len(chosen) < limit and not any(f" {key} " in f" {other} " for other in chosen):
             chosen.append(key)
-    return [spot._replace(name=spots[key][0].name) for key in chosen for spot in spots[key]]
+    return [Spot(spots[key][0].name, s.sentence, s.start, s.end) for key in chosen for s in spots[key]]
 
 
 def _noun_groups(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:

@@ -21,10 +21,12 @@ _WIDE_CHARACTER = re.compile(f"[{HAN}{KANA}]")
 def summarize_chunk(sentences: Sequence[Sentence]) -> str:
     """About a third of the chunk's words and at least `_WHOLE_WORDS`, one paragraph; empty for a chunk without words."""
     texts = _candidates(sentences)
-    third = round(sum(map(length_in_words, texts)) * _SHARE)
-    budget = min(max(_WHOLE_WORDS, third), _MOST_WORDS)
-    chosen = _choose(rank(texts), budget)
-    return " ".join(_quoted(_closed(item.text)) for item in sorted(chosen, key=lambda item: item.place))
+    words = sum(map(length_in_words, texts))
+    if words <= _WHOLE_WORDS and not orders_in(texts):
+        return " ".join(map(_closed, texts))
+    budget = min(max(_WHOLE_WORDS, round(words * _SHARE)), _MOST_WORDS)
+    chosen = sorted(_choose(rank(texts), budget), key=lambda item: item.place)
+    return " ".join(_quoted(_closed(item.text)) for item in chosen)
 
 
 def _candidates(sentences: Sequence[Sentence]) -> list[str]:
