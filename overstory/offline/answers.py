@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from overstory.offline.dates import DATE
 from overstory.offline.ranking import is_near_copy, is_order
 from overstory.offline.sentences import sentences_of, shorten
-from overstory.offline.states import Statement, find_superseded
+from overstory.offline.states import changes_of
 from overstory.offline.terms import terms_of
 from overstory.offline.words import word_set
 
@@ -71,7 +71,8 @@ def extract_answer(question: str, passages: Sequence[str]) -> str:
         question: in any language.
         passages: texts in the order of time or of relevance; of equally fit ones the later wins.
     """
-    sentences = _distinct(passages)
+    told = _told(passages)
+    sentences = list(told)
     terms = frozenset(terms_of(question))
     scores = _scores(question, terms - _ASKING or terms, sentences)
     best = max(scores, default=0.0)
@@ -84,29 +85,34 @@ def extract_answer(question: str, passages: Sequence[str]) -> str:
         fits = scores[place] >= max(least, best * _CLOSE)
         if fits and len(chosen) < _MAX_SENTENCES and not _repeats(place, chosen, sentences):
             chosen.append(place)
-    return _OPENING + _quoted(sentences, sorted(chosen))
+    return _OPENING + _quoted([sentences[place] for place in sorted(chosen)], told)
 
 
 def _is_latin(text: str) -> bool:
     return sum("a" <= letter <= "ɏ" for letter in text.lower()) * 2 > len(text)
 
 
-def _quoted(sentences: Sequence[str], chosen: Sequence[int]) -> str:
-    """The sentences in quotation marks, each followed by the one that says it is no longer so."""
-    history = find_superseded([Statement(text) for text in sentences[:_MAX_COMPARED]])
-    later = dict.fromkeys(history[place] for place in chosen if place in history and history[place] not in chosen)
-    quotes = [f"“{shorten(sentences[place], _LONGEST)}”" for place in chosen]
-    quotes += [f"But also: “{shorten(sentences[place], _LONGEST)}”" for place in later]
-    return " ".join(quotes)
+def _quoted(chosen: Sequence[str], told: dict[str, bool]) -> str:
+    """The sentences in quotation marks, history marked as such, and what says that one of them is no longer so."""
+    current = [text for text, is_history in list(told.items())[:_MAX_COMPARED] if not is_history]
+    later = dict.fromkeys(current[n] for text in chosen for n in changes_of(text, current) if current[n] not in chosen)
+    quotes = [f"{_EARLIER if told[text] else ''}“{shorten(text, _LONGEST)}”" for text in chosen]
+    return " ".join([*quotes, *(f"But also: “{shorten(text, _LONGEST)}”" for text in list(later)[:2])])
 
 
-def _distinct(passages: Sequence[str]) -> list[str]:
-    texts = [s.text.removeprefix("- ") for passage in passages for s in sentences_of(passage) if s.kind != "heading"]
-    return list(dict.fromkeys(text for text in texts if not is_order(text)))
+def _told(passages: Sequence[str]) -> dict[str, bool]:
+    """Each sentence once, with whether the map calls it history."""
+    told: dict[str, bool] = {}
+    for passage in passages:
+        for sentence in sentences_of(passage):
+            text = sentence.text.removeprefix(_EARLIER)
+            if sentence.kind != "heading" and not is_order(text):
+                told[text] = told.get(text, False) or text != sentence.text
+    return told
 
 
 def _scores(question: str, wanted: frozenset[str], sentences: Sequence[str]) -> list[float]:
-    """Share of the question's weight that each sentence has; rare words weigh more, history a little less."""
+    """Share of the question's weight that each sentence has; rare words weigh more."""
     bags = [frozenset(terms_of(text)) for text in sentences]
     frequency = Counter(term for bag in bags for term in sorted(bag & wanted))
     weights = {term: math.log(1 + len(bags) / (1 + frequency[term])) + 0.3 for term in wanted}
@@ -114,7 +120,7 @@ def _scores(question: str, wanted: frozenset[str], sentences: Sequence[str]) -> 
     scores = []
     for bag, text in zip(bags, sentences, strict=True):
         cover = sum(weights[term] for term in sorted(bag & wanted)) / total
-        scores.append(cover * _kind_factor(question, text) - 0.1 * text.startswith(_EARLIER))
+        scores.append(cover * _kind_factor(question, text))
     return scores
 
 

@@ -22,6 +22,8 @@ from overstory.models import Vectors
 _DIMENSIONS = 384
 _MAX_PIECES = 256
 """What the model was trained for; a longer text is cut there."""
+_MAX_CHARACTERS = 10_000
+"""More than `_MAX_PIECES` ever cover; spares the tokenizer the rest of a huge text."""
 _BATCH = 8
 """Larger ones pad more and need gigabytes for no gain."""
 _THREADS = 2
@@ -79,7 +81,7 @@ class MiniLmEmbedder:
 def _vectors(texts: list[str]) -> Vectors:
     """Vectors of different texts, in batches of about equal length."""
     tokenizer, session = _load()
-    pieces = [tokenizer.encode(text).ids for text in texts]
+    pieces = [tokenizer.encode(text[:_MAX_CHARACTERS]).ids for text in texts]
     order = sorted(range(len(texts)), key=lambda i: len(pieces[i]))
     vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
     for start in range(0, len(order), _BATCH):

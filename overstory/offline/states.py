@@ -87,6 +87,23 @@ def find_superseded(statements: Sequence[Statement]) -> dict[int, int]:
     return _with_chains(pairs, readings)
 
 
+def changes_of(text: str, others: Sequence[str]) -> list[int]:
+    """Places of those of `others` that say that `text` is no longer so, whatever their order.
+
+    Of several, those that another one of them overtakes are left out.
+    """
+    readings = [_read(other) for other in others]
+    found = [n for n, after in enumerate(readings) if _overtakes(_read(text), after)]
+    last = [n for n in found if not any(_overtakes(readings[n], readings[m]) for m in found if m != n)]
+    return last or found
+
+
+def _overtakes(before: _Reading, after: _Reading) -> bool:
+    if before is after or before.uncertain or after.uncertain or not (after.changes or after.ends):
+        return False
+    return _says_otherwise(before, after, frozenset(), ordered=True)
+
+
 def tells_change(text: str) -> bool:
     """Whether a sentence says that something is now otherwise, whatever was before."""
     return bool(_CHANGE.search(text) or _ENDED.search(text)) and not _UNCERTAIN.search(text)
