@@ -7,6 +7,7 @@ import hashlib
 import unicodedata
 import uuid
 from collections.abc import Iterable
+from functools import lru_cache
 from uuid import UUID
 
 NAMESPACE = UUID("5b0f8f2e-6d0e-5d3c-9b62-0a6f4f6f7d11")
@@ -41,6 +42,7 @@ def summary_id(chunk: UUID) -> UUID:
     return make_id("summary", chunk)
 
 
+@lru_cache(maxsize=65_536)
 def entity_id(dataset: UUID, name: str) -> UUID:
     return make_id("entity", dataset, normalize_name(name))
 
@@ -49,6 +51,7 @@ def edge_id(source: UUID, relationship_name: str, target: UUID) -> UUID:
     return make_id("edge", source, normalize_name(relationship_name), target)
 
 
+@lru_cache(maxsize=16_384)
 def label_id(dataset: UUID, relationship_name: str) -> UUID:
     return make_id("label", dataset, normalize_name(relationship_name))
 
@@ -67,6 +70,7 @@ def row_key(bucket: UUID, valid_from: int) -> UUID:
     return make_id("row", bucket, valid_from)
 
 
+@lru_cache(maxsize=65_536)
 def normalize_name(name: str) -> str:
     """What two spellings of one name have in common: NFKC, case, spacing, edge punctuation."""
     folded = unicodedata.normalize("NFKC", name).casefold()

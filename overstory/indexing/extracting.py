@@ -82,20 +82,17 @@ async def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors[[places[text] for text in texts]]
 
 
-def mentions_of(dataset_id: UUID, graph: ChunkGraph) -> tuple[UUID, ...]:
-    """Ids of the entities, edges and labels that a chunk's graph names, each once."""
-    entity = {m.name: ids.entity_id(dataset_id, m.name) for m in graph.mentions}
-    found = list(entity.values())
-    for relation in graph.relations:
-        source, target = entity.get(relation.source), entity.get(relation.target)
-        if source and target:
-            found.append(ids.edge_id(source, relation.name, target))
-            found.append(ids.label_id(dataset_id, relation.name))
-    return tuple(dict.fromkeys(found))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkNodes:
+    """What one chunk speaks of, in its spelling."""
+
+    entities: list[Entity]
+    edges: list[Edge]
+    labels: list[RelationshipLabel]
 
 
-def nodes_of(chunk: DocumentChunk) -> tuple[list[Entity], list[Edge], list[RelationshipLabel]]:
-    """The entities, edges and labels of a chunk that has been read, in its spelling."""
+def nodes_of(chunk: DocumentChunk) -> ChunkNodes:
+    """The entities, edges and labels of a chunk that has been read."""
     graph = chunk.graph or ChunkGraph()
     entities = {m.name: _entity(chunk, m) for m in graph.mentions}
     edges, labels = [], []
@@ -105,7 +102,7 @@ def nodes_of(chunk: DocumentChunk) -> tuple[list[Entity], list[Edge], list[Relat
             edges.append(_edge(chunk, relation, source.id, target.id))
             label = ids.label_id(chunk.dataset_id, relation.name)
             labels.append(RelationshipLabel(id=label, dataset_id=chunk.dataset_id, name=relation.name))
-    return list(entities.values()), edges, labels
+    return ChunkNodes(entities=list(entities.values()), edges=edges, labels=labels)
 
 
 def _entity(chunk: DocumentChunk, mention: Mention) -> Entity:
@@ -145,9 +142,13 @@ async def _read(writer: Writer, chunk: DocumentChunk, document: Document | None)
 
 async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[DocumentChunk, ChunkReading]]) -> None:
     """Write what was read. The chunks come last: one that has its graph has everything else too."""
-    chunks = [_with_graph(chunk, reading.graph) for chunk, reading in done]
+    read = [replace(chunk, graph=reading.graph) for chunk, reading in done]
+    nodes = [nodes_of(chunk) for chunk in read]
+    chunks = [replace(c, mentions=_mentions(n)) for c, n in zip(read, nodes, strict=True)]
     summaries = [_summary(chunk, reading) for chunk, (_, reading) in zip(chunks, done, strict=True)]
-    entities, edges, labels = await _new_nodes(tenant, chunks)
+    entities = await _unknown(tenant, Entity, [e for n in nodes for e in n.entities])
+    edges = await _unknown(tenant, Edge, [e for n in nodes for e in n.edges])
+    labels = await _unknown(tenant, RelationshipLabel, [e for n in nodes for e in n.labels])
     texts = [
         [entity_text(e) for e in entities],
         [label.name for label in labels],
@@ -164,8 +165,8 @@ async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[Docume
     await tenant.put(chunks, parts[3])
 
 
-def _with_graph(chunk: DocumentChunk, graph: ChunkGraph) -> DocumentChunk:
-    return replace(chunk, graph=graph, mentions=mentions_of(chunk.dataset_id, graph))
+def _mentions(nodes: ChunkNodes) -> tuple[UUID, ...]:
+    return tuple(dict.fromkeys(row.id for rows in (nodes.entities, nodes.edges, nodes.labels) for row in rows))
 
 
 def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:
@@ -183,17 +184,6 @@ def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:
         model=reading.model,
         degraded=reading.degraded,
         importance_weight=chunk.importance_weight,
-    )
-
-
-async def _new_nodes(
-    tenant: Tenant, chunks: Sequence[DocumentChunk]
-) -> tuple[list[Entity], list[Edge], list[RelationshipLabel]]:
-    found = [nodes_of(chunk) for chunk in chunks]
-    return (
-        await _unknown(tenant, Entity, [e for entities, _, _ in found for e in entities]),
-        await _unknown(tenant, Edge, [e for _, edges, _ in found for e in edges]),
-        await _unknown(tenant, RelationshipLabel, [e for _, _, labels in found for e in labels]),
     )
 
 

@@ -59,9 +59,9 @@ async def _retell(tenant: Tenant, embedder: Embedder, removed: set[UUID], unsupp
     told_entities, told_edges = [], []
     for key in [*entities, *edges]:
         teller = await _another_teller(tenant, key, removed)
-        rows, connections, _ = nodes_of(teller)
-        told_entities += [row for row in rows if row.id == key]
-        told_edges += [row for row in connections if row.id == key]
+        told = nodes_of(teller)
+        told_entities += [row for row in told.entities if row.id == key]
+        told_edges += [row for row in told.edges if row.id == key]
     stored = {e.id: e for e in await tenant.get(Entity, entities)}
     told_entities = [_weighed(new, stored[new.id]) for new in told_entities]
     known_edges = {e.id: e for e in await tenant.get(Edge, edges)}
