@@ -84,7 +84,7 @@ def names_in(lines: Sequence[Line], *, nouns_have_capitals: bool = False) -> lis
     spots: list[Spot] = []
     doubtful: list[Spot] = []
     for number, line in enumerate(lines):
-        for run in _runs(line):
+        for run in _runs(line, connected=not nouns_have_capitals):
             run = _trimmed(run, lowered)
             if not run or (nouns_have_capitals and len(run) == 1):
                 continue
@@ -99,11 +99,12 @@ def names_in(lines: Sequence[Line], *, nouns_have_capitals: bool = False) -> lis
     return _outermost(spots)
 
 
-def _runs(line: Line) -> Iterator[list[Token]]:
+def _runs(line: Line, *, connected: bool) -> Iterator[list[Token]]:
+    """Runs of capitals; where every noun has one, small words lead from one noun to the next and connect no name."""
     run: list[Token] = []
     tokens = line.tokens
     for place, token in enumerate(tokens):
-        if run and _continues(line.text, run, tokens, place):
+        if run and (token.capital or connected) and _continues(line.text, run, tokens, place):
             run.append(token)
             continue
         if run:

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from overstory.offline.languages import is_caseless, is_wide
 from overstory.offline.names import Line, Spot, Token
 from overstory.offline.terms import HAN, is_stop_word, stem
-from overstory.offline.words import CALENDAR_WORDS, COMMON_VERBS, NOT_NAMES, STOP_WORDS, word_set
+from overstory.offline.words import CALENDAR_WORDS, COMMON_VERBS, ENGLISH_STOP_WORDS, NOT_NAMES, STOP_WORDS, word_set
 
 _DETERMINERS = word_set("""
 the a an our their its his her this that these those every each no my your le la les un une des el los las una
 il lo gli der die das den dem ein eine einen einem einer het een de
 """)
 _LONGEST = 3
+_MAX_CONTENT_WORDS = 6
+_LONGEST_WORD = 20
 _VAGUE = word_set("""
 way ways time times lot lots bit kind kinds sort sorts part parts case cases day days year years week weeks
 month months fact facts end number reason reasons point points people person man men woman one ones place side
@@ -87,8 +89,8 @@ def phrases_in(lines: Sequence[Line], names: Sequence[Spot], *, nouns_have_capit
     text = "".join(line.text for line in lines)
     if is_wide(text):
         candidates = list(_wide_phrases(lines))
-    elif is_caseless(text):
-        candidates, limit = list(_content_words(lines)), min(limit, 6)
+    elif is_caseless(text) or not _shows_nouns(lines):
+        candidates, limit = list(_content_words(lines)), min(limit, _MAX_CONTENT_WORDS)
     elif nouns_have_capitals:
         candidates = list(_german_nouns(lines))
     else:
@@ -123,13 +125,17 @@ def _best(candidates: list[tuple[Spot, float]], limit: int) -> list[Spot]:
     return [Spot(spots[key][0].name, s.sentence, s.start, s.end) for key in chosen for s in spots[key]]
 
 
+def _shows_nouns(lines: Sequence[Line]) -> bool:
+    """Whether the language has determiners that stand before nouns."""
+    return any(t.low in _DETERMINERS or t.low in ENGLISH_STOP_WORDS for line in lines for t in line.tokens)
+
+
 def _noun_groups(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
-    """Groups after a determiner; elsewhere what looks like a noun, or any word in a language without determiners."""
-    determiners = any(token.low in _DETERMINERS for line in lines for token in line.tokens)
+    """Groups after a determiner; elsewhere what looks like a noun."""
     for number, line in enumerate(lines):
         for group, determined, follower in _groups(line):
             group = _trimmed(group, follower)
-            if group and (determined or not determiners or len(group) > 1 or group[0].low.endswith(_NOUN_ENDINGS)):
+            if group and (determined or len(group) > 1 or group[0].low.endswith(_NOUN_ENDINGS)):
                 weight = (1.0 if determined else 0.35) * (1 + 0.4 * (len(group) - 1))
                 yield _spot(line, number, group), weight
 
@@ -201,15 +207,14 @@ def _german_nouns(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
 
 
 def _content_words(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
-    """Single words that carry meaning, for scripts without capitals."""
+    """Single words that carry meaning, where nothing shows which of them are nouns."""
     for number, line in enumerate(lines):
         for token in line.tokens:
+            if token.capital:
+                continue
             word = _KOREAN_ENDING.sub("", token.text)
-            if (
-                len(word) + ("\uac00" <= word[0] <= "\ud7af") > 2
-                and len(word) <= 20
-                and _is_content(word + "  "[: 3 - len(word)])
-            ):
+            hangul = "\uac00" <= word[0] <= "\ud7af"
+            if (2 if hangul else 3) <= len(word) <= _LONGEST_WORD and not is_stop_word(word) and not word[0].isdigit():
                 yield Spot(word, number, token.start, token.start + len(word)), 0.3 + min(len(word), 10) / 20
 
 

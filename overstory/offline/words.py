@@ -49,7 +49,7 @@ lo los más mi mis muy no nos nosotros o otra otro para pero por porque qué se 
 tanto tiene tras un una uno unos y ya yo alla alle anche che chi ci con cui da dal dalla degli dei del della delle di e
 essere è gli ha hanno i il le lei loro lui ma nei nel nella non per più quale quella questo sono sul sulla tra una à às
 ao aos as até com da das dos ela ele em essa esse foi isso já mais mas na nas nem no não num o os ou pela pelo qual são
-seu sua também tem um uma het een van voor niet met zijn aan bij dat deze dit door ook op te werd wordt worden
+seu sua também tem um uma het een van voor niet met zijn aan bij dat deze dit door ook op te werd wordt worden selon depuis pendant lors dès vers chez algunos algunas después
 """)
 
 OTHER_STOP_WORDS = word_set("""
@@ -89,6 +89,7 @@ currently recently previously eventually originally initially generally usually 
 certainly absolutely probably possibly hopefully unfortunately fortunately overall also additionally furthermore
 altogether alas aye nay pray god humbug bah merry am pm utc gmt cet est
 two three four five six seven eight nine ten eleven twelve hundred thousand million billion jr sr drop table
+millionen milliarden euro prozent uhr millones millions milliards
 """)
 """Words that open a line or a sentence with a capital and name nothing."""
 
@@ -101,6 +102,7 @@ said says say asked asks told tells replied replies answered wrote writes thinks
 suggests noted notes argued agreed agrees leads led heads headed joined joins married met meets believes believed felt
 wants wanted spoke speaks cried observed smiled laughed returned works worked lives lived resigned retired presented
 presents reported reports mentioned walked sat stood looked kept keeps goes
+sagte sagt erklärte erklärt leitet leitete déclaré dijo
 """)
 ORGANISATION_WORDS = word_set("""
 inc ltd llc gmbh ag corp corporation company co plc university college school institute institution foundation
