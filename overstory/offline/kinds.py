@@ -7,6 +7,7 @@ from overstory.offline.names import Spot
 from overstory.offline.words import (
     COUNTRIES,
     DOUBTFUL_PLACE_WORDS,
+    INSTITUTIONS,
     ORGANISATION_WORDS,
     PERSON_TITLES,
     PERSON_VERBS,
@@ -42,11 +43,17 @@ def kind_of(name: str, spots: Sequence[Spot], texts: Sequence[str]) -> str:
     words = [word.rstrip(".").casefold() for word in name.split()]
     if words[0] in PERSON_TITLES and len(words) > 1:
         return PERSON
-    if len(words) > 1 and (words[-1] in ORGANISATION_WORDS or (words[0] in ORGANISATION_WORDS and words[1] == "of")):
+    if len(words) > 1 and _is_organisation(words):
         return ORGANISATION
     if name.casefold() in COUNTRIES or (len(words) > 1 and (words[-1] in PLACE_WORDS or words[0] in PLACE_WORDS)):
         return PLACE
     return _kind_from_places(words, spots, texts)
+
+
+def _is_organisation(words: list[str]) -> bool:
+    if words[-1] in ORGANISATION_WORDS or (words[0] in ORGANISATION_WORDS and words[1] == "of"):
+        return True
+    return not INSTITUTIONS.isdisjoint(words)
 
 
 def _kind_from_places(words: list[str], spots: Sequence[Spot], texts: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ _DETERMINERS = word_set("""
 the a an our their its his her this that these those every each no my your le la les un une des el los las una
 il lo gli der die das den dem ein eine einen einem einer het een de
 """)
+_NO_NOUNS = STOP_WORDS | CALENDAR_WORDS | NOT_NAMES
 _LONGEST = 3
 _MAX_CONTENT_WORDS = 6
 _LONGEST_WORD = 20
@@ -199,7 +200,7 @@ def _spot(line: Line, number: int, group: Sequence[Token]) -> Spot:
 def _german_nouns(lines: Sequence[Line]) -> Iterator[tuple[Spot, float]]:
     for number, line in enumerate(lines):
         for before, token in zip([None, *line.tokens], line.tokens, strict=False):
-            if not token.capital or token.low in STOP_WORDS or len(token.low) < 4 or token.low in CALENDAR_WORDS:
+            if not token.capital or len(token.low) < 4 or token.low in _NO_NOUNS:
                 continue
             determined = before is not None and before.low in _DETERMINERS
             if determined or not token.opens:

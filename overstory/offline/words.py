@@ -110,6 +110,11 @@ association committee council commission ministry department agency bureau board
 authority court parliament senate congress church hospital museum library laboratory lab labs team band orchestra
 consortium federation airlines airways press times studios records
 """)
+INSTITUTIONS = word_set("""
+university universität université universidad università ministry ministerium ministère ministerio institute institut
+instituto committee council commission association foundation gesellschaft stiftung verein verband parliament parlament
+""")
+"""Wherever one of these stands in a name, it names an organisation."""
 PLACE_WORDS = word_set("""
 river lake mount mountain mountains island islands sea ocean bay valley desert forest street road avenue square
 bridge castle palace city town village county district province state country republic kingdom port harbour
