@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
+from overstory.ids import uuid_of
 from overstory.models import AreaContent, ChunkGraph, Row
 
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ def decode(form: Form, value: Any) -> Any:
     if form is Form.FLAG:
         return bool(value)
     if form is Form.ID:
-        return UUID(bytes=bytes(value))
+        return uuid_of(value)
     if form is Form.IDS:
-        return tuple(UUID(bytes=bytes(v)) for v in value)
+        return tuple([uuid_of(v) for v in value])
     if form is Form.TEXTS:
         return tuple(value)
     return _json(form).validate_json(value)

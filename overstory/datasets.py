@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from overstory import access
+from overstory import access, ids
 from overstory.columns import columns_of, row_from
 from overstory.indexing import archive, publishing
 from overstory.indexing.archive import ArchiveManifest
@@ -216,7 +216,7 @@ async def pending_ids(opened: OpenDataset) -> set[UUID]:
     """Summaries that the index has yet to look at."""
     found: set[UUID] = set()
     async for batch in opened.tenant.batches(PendingChange, ["key"]):
-        found.update(UUID(bytes=k) for k in batch.column("key").to_pylist())
+        found.update(ids.uuid_of(k) for k in batch.column("key").to_pylist())
     return found
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from uuid import UUID
 
 
+from overstory import ids
 from overstory.errors import IndexMismatchError
 from overstory.indexing import publishing
 from overstory.indexing.bucketing import TreeOptions, plan_tree
@@ -78,7 +79,7 @@ async def pending_changes(tenant: Tenant) -> list[UUID]:
         return []
     found: list[UUID] = []
     async for batch in tenant.batches(PendingChange, ["key"]):
-        found += [UUID(bytes=k) for k in batch.column("key").to_pylist()]
+        found += [ids.uuid_of(k) for k in batch.column("key").to_pylist()]
     return found
 
 

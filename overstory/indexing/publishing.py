@@ -71,9 +71,9 @@ async def restore(tenant: Tenant, abandoned: Collection[int]) -> None:
     async for batch in tenant.batches(GlobalContextSummary, ["key", "valid_from", "valid_to"]):
         for row in batch.to_pylist():
             if row["valid_from"] in abandoned and row["valid_to"] > row["valid_from"]:
-                changes[UUID(bytes=row["key"])] = {"valid_to": row["valid_from"]}
+                changes[ids.uuid_of(row["key"])] = {"valid_to": row["valid_from"]}
             elif row["valid_from"] not in abandoned and row["valid_to"] in abandoned:
-                changes[UUID(bytes=row["key"])] = {"valid_to": OPEN_END}
+                changes[ids.uuid_of(row["key"])] = {"valid_to": OPEN_END}
     await _patch(tenant, changes)
 
 
@@ -116,10 +116,10 @@ async def read_nodes(tenant: Tenant, generation: int) -> tuple[list[TreeNode], i
         for row in batch.to_pylist():
             nodes.append(
                 TreeNode(
-                    id=UUID(bytes=row["id"]),
+                    id=ids.uuid_of(row["id"]),
                     level=row["level"],
                     is_root=row["is_root"],
-                    child_ids=tuple(UUID(bytes=c) for c in row["child_ids"]),
+                    child_ids=tuple(ids.uuid_of(c) for c in row["child_ids"]),
                     has_text=bool(row["text"]) or row["withheld"],
                 )
             )
@@ -131,7 +131,7 @@ async def read_summary_ids(tenant: Tenant) -> set[UUID]:
     """Ids of the summaries that have a text, and so belong into the tree."""
     found: set[UUID] = set()
     async for batch in tenant.batches(TextSummary, ["key", "text"]):
-        found.update(UUID(bytes=r["key"]) for r in batch.to_pylist() if r["text"].strip())
+        found.update(ids.uuid_of(r["key"]) for r in batch.to_pylist() if r["text"].strip())
     return found
 
 
@@ -184,7 +184,7 @@ async def _differing_summaries(tenant: Tenant, older: int, newer: int) -> set[UU
             in_older = row["valid_from"] <= older < row["valid_to"]
             in_newer = row["valid_from"] <= newer < row["valid_to"]
             if row["level"] == 0 and in_older != in_newer:
-                found.update(UUID(bytes=c) for c in row["child_ids"])
+                found.update(ids.uuid_of(c) for c in row["child_ids"])
     return found
 
 

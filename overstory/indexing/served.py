@@ -46,11 +46,11 @@ def _served_bucket(
     key: bytes, bucket: bytes, level: int, is_root: bool, children: list[bytes], degraded: str, stale: bool, withheld: bool
 ) -> ServedBucket:
     return ServedBucket(
-        key=UUID(bytes=key),
-        id=UUID(bytes=bucket),
+        key=ids.uuid_of(key),
+        id=ids.uuid_of(bucket),
         level=level,
         is_root=is_root,
-        child_ids=tuple([UUID(bytes=c) for c in children]),
+        child_ids=tuple([ids.uuid_of(c) for c in children]),
         unfit=bool(degraded) or stale or withheld,
     )
 

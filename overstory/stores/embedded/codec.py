@@ -8,6 +8,7 @@ from uuid import UUID
 
 from overstory import columns as forms
 from overstory.columns import Form, RowT, columns_of
+from overstory.ids import uuid_of
 from overstory.models import KINDS
 from overstory.stores.embedded.schema import table_of
 
@@ -19,7 +20,7 @@ def pack(ids: Sequence[UUID]) -> bytes:
 
 
 def unpack(packed: bytes) -> tuple[UUID, ...]:
-    return tuple(UUID(bytes=part) for part in split(packed))
+    return tuple([uuid_of(part) for part in split(packed)])
 
 
 def split(packed: bytes) -> list[bytes]:
@@ -48,7 +49,7 @@ def decoder(form: Form) -> Callable[[Any], Any] | None:
         return None
     special: dict[Form, Callable[[Any], Any]] = {
         Form.FLAG: bool,
-        Form.ID: lambda stored: UUID(bytes=stored),
+        Form.ID: uuid_of,
         Form.IDS: unpack,
         Form.TEXTS: load_texts,
     }
