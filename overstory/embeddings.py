@@ -20,6 +20,16 @@ _TIMEOUT_SECONDS = 120.0
 _PROBE = "How long is a vector?"
 
 _Place: TypeAlias = tuple[str, str, int | None]
+
+
+class _Zero(int):
+    """A zero that counts as given: litellm takes a plain one in embeddings for none, and retries by itself."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+_NONE = _Zero()
 _known_dimensions: dict[_Place, int] = {}
 """By model, endpoint and what was asked for; learned once in a process."""
 
@@ -109,7 +119,7 @@ class LiteLLMEmbedder:
 
     @property
     def _arguments(self) -> dict[str, Any]:
-        arguments = {**self._route.arguments, "max_retries": 0, "timeout": _TIMEOUT_SECONDS}
+        arguments = {**self._route.arguments, "max_retries": _NONE, "timeout": _TIMEOUT_SECONDS}
         if self._settings.dimensions:  # for names it does not know, litellm would refuse or drop it
             arguments |= {"dimensions": self._settings.dimensions, "allowed_openai_params": ["dimensions"]}
         return arguments

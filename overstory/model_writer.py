@@ -31,11 +31,11 @@ _TEXTS = (
 )
 _FACT_TOKENS = 25
 _CATEGORY_TOKENS = 300
-_NAMES = 20
+_NAME_TOKENS = 150
 _NAME_CHARACTERS = 120
 _MENTIONS = 40
 _RELATIONS = 60
-_RESERVE_TOKENS = 500
+_RESERVE_TOKENS = 700
 """For names, categories and the problems of a last try, beside the inputs."""
 _LEAST_INPUT_TOKENS = 256
 _UNKNOWN = "unknown"
@@ -232,7 +232,7 @@ def _area_message(task: AreaTask) -> str:
         scope=prompts.text("scope_root" if task.is_root else "scope_bucket"),
         tokens=str(task.max_tokens),
         facts=str(max(2, task.max_tokens // _FACT_TOKENS)),
-        names=", ".join(prompts.one_line(name)[:_NAME_CHARACTERS] for name in task.entities[:_NAMES]) or _UNKNOWN,
+        names=_short(", ".join(map(prompts.one_line, task.entities)), _NAME_TOKENS) or _UNKNOWN,
         categories=_categories_line(task.categories) or _UNKNOWN,
         inputs="\n".join(map(_input_line, task.inputs)),
     )
@@ -240,7 +240,11 @@ def _area_message(task: AreaTask) -> str:
 
 def _categories_line(categories: Sequence[Category]) -> str:
     line = "; ".join(f"{category.name}: {', '.join(category.topics)}" for category in categories)
-    return prompts.one_line(line[: TokenRuler(line).reach(_CATEGORY_TOKENS)])
+    return _short(prompts.one_line(line), _CATEGORY_TOKENS)
+
+
+def _short(line: str, tokens: int) -> str:
+    return line[: TokenRuler(line).reach(tokens)]
 
 
 def _input_line(given: AreaInput) -> str:

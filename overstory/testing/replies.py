@@ -16,7 +16,7 @@ _SOURCE = re.compile(r"<source>\n(.*)\n</source>", re.DOTALL)
 _INPUT = re.compile(r"^\[(\d+)\] (?:\(([^)]*)\) )?(.*)$", re.MULTILINE)
 _LENGTH = re.compile(r"about (\d+) tokens")
 _NAMES = re.compile(r"^Names that occur often: (.+)$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|[。！？]|$)", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"[^\s].*?(?:(?<!\s\d)(?<!\s\d\d)[.!?](?=\s|$)|[。！？]|$)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(
     r"(?<!\w)(?!(?:The|An?|On|In|It|He|She|This|We|They|At|For|And|But|When|After|Before|If|As)\b)[^\W\d_a-zß-öø-ÿ][\w&'-]+(?: [^\W\d_a-zß-öø-ÿ][\w&'-]+)*"
 )
@@ -24,6 +24,7 @@ _CLAUSE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{2,6}")
 _WORD = re.compile(r"\w+")
 _SHARE = 0.7
 _TOPICS = 6
+_PLACES = 3
 _SENTENCE_CHARACTERS = 240
 
 
@@ -138,8 +139,9 @@ def embedding(text: str, dimensions: int) -> list[float]:
     """A vector in which texts of the same words are near each other."""
     vector = np.zeros(dimensions, dtype=np.float32)
     for word in _WORD.findall(text.casefold()):
-        code = crc32(word.encode())
-        vector[code % dimensions] += 1.0 if code & 0x10000 else -1.0
+        for place in range(_PLACES):
+            code = crc32(f"{place}{word}".encode())
+            vector[code % dimensions] += 1.0 if code & 0x10000 else -1.0
     vector[0] += 0.01
     values: list[float] = (vector / np.linalg.norm(vector)).round(6).tolist()
     return values
