@@ -11,6 +11,7 @@ from functools import lru_cache
 from uuid import UUID, SafeUUID
 
 NAMESPACE = UUID("5b0f8f2e-6d0e-5d3c-9b62-0a6f4f6f7d11")
+_new, _set, _SAFE = object.__new__, object.__setattr__, SafeUUID.unknown
 _SEPARATOR = "\x1f"
 _EDGE_PUNCTUATION = " \t\r\n.,;:!?\"'`´‘’“”«»()[]{}<>*_#~-–—/\\|"
 
@@ -22,9 +23,9 @@ def make_id(*parts: str | UUID | int) -> UUID:
 
 def uuid_of(data: bytes) -> UUID:
     """The same as `UUID(bytes=data)`, in a third of its time: rows are read by the hundred thousand."""
-    new = object.__new__(UUID)
-    object.__setattr__(new, "int", int.from_bytes(data, "big"))
-    object.__setattr__(new, "is_safe", SafeUUID.unknown)
+    new = _new(UUID)
+    _set(new, "int", int.from_bytes(data, "big"))
+    _set(new, "is_safe", _SAFE)
     return new
 
 

@@ -8,7 +8,7 @@ Structural edges are not rows, they follow from fields: a summary is `made_from`
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -292,6 +292,13 @@ FINDABLE: dict[type[Row], tuple[str, ...]] = {
     PendingChange: (),
 }
 """Fields by which a store finds rows without reading them all."""
+
+
+HEAVY: dict[type[Row], dict[str, Any]] = {
+    DocumentChunk: {"graph": None},
+    GlobalContextSummary: {"content": AreaContent()},
+}
+"""Fields that cost most of a row's reading, with what stands for them where they were not asked for."""
 
 
 # --- records of a dataset --------------------------------------------------------------------------

@@ -73,7 +73,7 @@ async def _read(
 ) -> Material:
     async with wave() as group:
         entity_rows = group.create_task(tenant.get(Entity, entities))
-        chunk_rows = group.create_task(tenant.get(DocumentChunk, chunks))
+        chunk_rows = group.create_task(tenant.get(DocumentChunk, chunks, without=("graph",)))
         summary_rows = group.create_task(tenant.get(TextSummary, summaries))
         edges = group.create_task(tenant.edges_between(entities))
     return Material(
@@ -220,7 +220,7 @@ class _Nodes:
             speaking = group.create_task(
                 tenant.find(DocumentChunk, "mentions", self._new_entities, limit=self._max_nodes)
             )
-            chunks = group.create_task(tenant.get(DocumentChunk, self._new_chunks))
+            chunks = group.create_task(tenant.get(DocumentChunk, self._new_chunks, without=("graph",)))
             summaries = group.create_task(tenant.get(TextSummary, self._new_summaries))
         mentions = {mention for chunk in chunks.result() for mention in chunk.mentions}
         async with wave() as group:

@@ -1,13 +1,13 @@
 """What a store refuses before it touches anything, the same for every store. All raise ValueError."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from overstory.columns import columns_of
-from overstory.models import FINDABLE, KINDS, TEXT_KINDS, VECTOR_KINDS, GlobalContextSummary, Row, Vector, Vectors
+from overstory.models import FINDABLE, HEAVY, KINDS, TEXT_KINDS, VECTOR_KINDS, GlobalContextSummary, Row, Vector, Vectors
 
 _LENGTH_TOLERANCE = 1e-2
 KEY_FIELDS: dict[type[Row], frozenset[str]] = {
@@ -90,3 +90,15 @@ def check_changes(kind: type[Row], changes: Iterable[Mapping[str, Any]]) -> None
         raise ValueError(f"{kind.__name__} rows have no field {min(unknown)!r}")
     if fixed := names & (KEY_FIELDS[kind] | {"dataset_id"}):
         raise ValueError(f"{min(fixed)!r} of a stored {kind.__name__} can't change: put a new row")
+
+
+def left_out(kind: type[Row], without: Collection[str]) -> dict[str, Any]:
+    """What stands for the fields that a caller does not need.
+
+    Raises:
+        ValueError: one of them is no heavy field of the kind.
+    """
+    heavy = HEAVY.get(kind, {})
+    if unknown := set(without) - heavy.keys():
+        raise ValueError(f"{kind.__name__} can't be read without {sorted(unknown)}: only without {sorted(heavy)}")
+    return {name: heavy[name] for name in without}

@@ -12,7 +12,7 @@ Errors: `StoreUnavailableError` when another try may help, `StoreFullError` when
 No method returns less than was asked for without raising.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
@@ -57,8 +57,14 @@ class Tenant(Protocol):
         """
         ...
 
-    async def get(self, kind: type[RowT], keys: Sequence[UUID]) -> list[RowT]:
-        """The rows of these keys, in the order of `keys`; those that don't exist are left out."""
+    async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
+        """The rows of these keys, in the order of `keys`; those that don't exist are left out.
+
+        Args:
+            kind: what to read.
+            keys: any number, repeated ones too.
+            without: fields of `models.HEAVY` that the caller does not need; they are left empty.
+        """
         ...
 
     async def vectors(self, kind: type[Row], keys: Sequence[UUID]) -> dict[UUID, Vector]:

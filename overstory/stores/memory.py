@@ -5,7 +5,7 @@ For tests and for trying things; nothing outlives the process.
 
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -90,10 +90,11 @@ class MemoryTenant:
         for row, vector in zip(rows, given, strict=True):
             stored[row.key] = _Stored(row, vector)
 
-    async def get(self, kind: type[RowT], keys: Sequence[UUID]) -> list[RowT]:
+    async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         stored = self._rows.of(kind)
+        left_out = checks.left_out(kind, without)
         rows = [stored[key].row for key in keys if key in stored]
-        return [row for row in rows if isinstance(row, kind)]
+        return [replace(row, **left_out) for row in rows if isinstance(row, kind)]
 
     async def vectors(self, kind: type[Row], keys: Sequence[UUID]) -> dict[UUID, Vector]:
         stored = self._rows.of(kind)

@@ -389,3 +389,14 @@ async def test_two_datasets_never_mix(store, registered, tenant):
     assert await tenant.delete(Entity, [theirs.key]) == 0
     await store.drop_dataset(other.id)
     assert await tenant.count(Entity) == 1
+
+
+async def test_fields_that_are_not_needed_are_left_empty(tenant):
+    chunk = row(DocumentChunk, tenant.dataset_id, graph=ChunkGraph(mentions=(Mention(name="Porto"),)))
+    await tenant.put([chunk])
+
+    found = await tenant.get(DocumentChunk, [chunk.id], without=["graph"])
+
+    assert found == [replace(chunk, graph=None)]
+    with pytest.raises(ValueError, match="text"):
+        await tenant.get(DocumentChunk, [chunk.id], without=["text"])

@@ -1,7 +1,8 @@
 """Rows as the values of their table's columns, and back. Lists of ids are their bytes laid end to end."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic
 from uuid import UUID
@@ -12,6 +13,7 @@ from overstory.ids import uuid_of
 from overstory.models import KINDS
 from overstory.stores.embedded.schema import table_of
 
+_NOTHING: Mapping[str, Any] = {}
 _PLAIN = (Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG)
 
 
@@ -56,6 +58,10 @@ def decoder(form: Form) -> Callable[[Any], Any] | None:
     return special.get(form) or (lambda stored: forms.decode(form, stored))
 
 
+_dataset_id = lru_cache(maxsize=256)(uuid_of)
+"""The same for all rows of a tenant."""
+
+
 class Codec(Generic[RowT]):
     """Both ways for one kind."""
 
@@ -71,8 +77,9 @@ class Codec(Generic[RowT]):
         every = columns_of(kind)
         self._names = [column.name for column in every]
         self._decoders = [(i, decode) for i, c in enumerate(every) if (decode := decoder(c.form)) is not None]
-        self.select = ", ".join(table.sql(name) for name in self._names)
-        """The columns that `decode` reads, of a table called t."""
+        place = self._names.index("dataset_id")
+        self._decoders = [(i, _dataset_id if i == place else decode) for i, decode in self._decoders]
+        self._columns = {name: table.sql(name) for name in self._names}
 
     def encode(self, row: RowT) -> list[Any]:
         """The values of the stored columns, in the order of the table."""
@@ -82,11 +89,17 @@ class Codec(Generic[RowT]):
             values[i] = encode(values[i])
         return values
 
-    def decode(self, stored: Sequence[Any]) -> RowT:
+    def select(self, left_out: Mapping[str, Any] = _NOTHING) -> str:
+        """The columns that `decode` reads, of a table called t."""
+        return ", ".join("NULL" if name in left_out else sql for name, sql in self._columns.items())
+
+    def decode(self, stored: Sequence[Any], left_out: Mapping[str, Any] = _NOTHING) -> RowT:
+        """A row, with what stands for the fields that were not read."""
         values = list(stored)
         for i, decode in self._decoders:
-            values[i] = decode(values[i])
-        return self._kind(**dict(zip(self._names, values, strict=True)))
+            if self._names[i] not in left_out:
+                values[i] = decode(values[i])
+        return self._kind(**{**dict(zip(self._names, values, strict=True)), **left_out})
 
 
 def codec_of(kind: type[RowT]) -> Codec[RowT]:

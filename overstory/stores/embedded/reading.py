@@ -1,7 +1,8 @@
 """Reads of a dataset's file by keys and by fields. Each function runs inside one transaction, on its connection."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -34,8 +35,10 @@ class Scope:
         return (self.dataset_id.bytes,) if self.shared else ()
 
 
-def get(connection: apsw.Connection, kind: type[RowT], keys: Sequence[UUID]) -> list[RowT]:
-    found = _rows(connection, kind, "t.key IN carray(?)", (_blobs(keys),)) if keys else []
+def get(
+    connection: apsw.Connection, kind: type[RowT], keys: Sequence[UUID], left_out: Mapping[str, Any]
+) -> list[RowT]:
+    found = _rows(connection, kind, "t.key IN carray(?)", (_blobs(keys),), left_out) if keys else []
     rows = {row.key: row for row in found}
     return [rows[key] for key in keys if key in rows]
 
@@ -115,10 +118,16 @@ def areas(
     return [seen[id_] for id_ in ids if id_ in seen]
 
 
-def _rows(connection: apsw.Connection, kind: type[RowT], condition: str, values: Sequence[Any]) -> list[RowT]:
+def _rows(
+    connection: apsw.Connection,
+    kind: type[RowT],
+    condition: str,
+    values: Sequence[Any],
+    left_out: Mapping[str, Any] = MappingProxyType({}),
+) -> list[RowT]:
     codec = codec_of(kind)
-    stored = fetch(connection, f"SELECT {codec.select} FROM {kind.__name__} t WHERE {condition}", values)
-    return [codec.decode(row) for row in stored]
+    sql = f"SELECT {codec.select(left_out)} FROM {kind.__name__} t WHERE {condition}"
+    return [codec.decode(row, left_out) for row in fetch(connection, sql, values)]
 
 
 def _blobs(ids: Sequence[UUID]) -> "apsw.CArrayBinding":

@@ -1,7 +1,7 @@
 """The rows of one dataset in its file: every call checks what it is given and works in a thread."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
@@ -46,8 +46,8 @@ class EmbeddedTenant:
             vectors = checks.check_vectors(kind, len(rows), vectors, self._dimensions)
         await self._write(writing.put, kind, rows, vectors)
 
-    async def get(self, kind: type[RowT], keys: Sequence[UUID]) -> list[RowT]:
-        return await self._read(reading.get, kind, keys)
+    async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
+        return await self._read(reading.get, kind, keys, checks.left_out(kind, without))
 
     async def vectors(self, kind: type[Row], keys: Sequence[UUID]) -> dict[UUID, Vector]:
         return await self._read(reading.vectors, kind, keys)

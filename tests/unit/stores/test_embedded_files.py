@@ -151,7 +151,7 @@ def test_reads_by_key_by_end_and_by_generation_scan_no_table(plans):
 
     connection, scope = plans
 
-    reading.get(connection, Entity, some_keys(2))
+    reading.get(connection, Entity, some_keys(2), {})
     reading.vectors(connection, Entity, some_keys(2))
     reading.edges_between(connection, some_keys(2))
     reading.areas(connection, scope, some_keys(2), 1)
