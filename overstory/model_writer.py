@@ -13,6 +13,7 @@ from overstory.errors import ConfigurationError, ModelInputError, ModelOutputErr
 from overstory.ids import normalize_name
 from overstory.llm import Gateway
 from overstory.models import Category, ChunkGraph, Mention, Relation, Usage
+from overstory.obedience import obeys
 from overstory.parsing import FORM_REASONS, AnswerT, parse_answer, strict_schema
 from overstory.settings import ModelSettings
 from overstory.tokens import TokenRuler, estimate_tokens
@@ -264,11 +265,11 @@ def _draft(answer: AreaAnswer) -> AreaDraft:
 
 
 def _graph(answer: GraphAnswer | ChunkAnswer, chunk: ChunkInput) -> ChunkGraph:
-    """The graph without names that the chunk does not say, and with relations between known names only."""
+    """The graph without names that the chunk does not say or orders to be named, and relations between the others."""
     said = normalize_name(_said(chunk))
     mentions: dict[str, Mention] = {}
     for entity in answer.entities:
-        if (name := _line(entity.name)) and _occurs(name, said):
+        if (name := _line(entity.name)) and _occurs(name, said) and not obeys(name, [chunk.text]):
             made = Mention(name=name, type=_line(entity.type).casefold(), description=_line(entity.description))
             mentions.setdefault(normalize_name(name), made)
     mentions = dict(list(mentions.items())[:_MENTIONS])

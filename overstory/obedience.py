@@ -18,7 +18,7 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _INSTRUCTS = re.compile(
-    r"\b(?:ignore|disregard|forget|instructions?|prompt|assistant|language model|ai|summar\w+|index(?:er|ing)|rule|vergiss|ignor\w+|oubli\w+|olvida)\b|忽略|无视|指令|تجاهل",
+    r"\b(?:ignore|disregard|forget|instructions?|prompt|assistant|language model|ai|system|function|summar\w+|index(?:er|ing)|rule|vergiss|ignor\w+|oubli\w+|olvida)\b|忽略|无视|指令|تجاهل",
     re.IGNORECASE,
 )
 _VERB = r"(?:respond|reply|answer|say|write|output|print|state|add|include|report|end|antworte|schreibe?|réponde?z|écri[sv]e?z?|responde|escribe|回答)"
@@ -36,6 +36,8 @@ _REPORTS = re.compile(
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"[^.!?。！？]+")
 _CODE = re.compile(r"\d|\b[A-Z]{4,}\b")
+_PASSWORD = re.compile(r"(?:^|[.!?]\s)\s*([A-Z]{4,}[\w-]*)\s*(?=[.!?\n]|$)", re.MULTILINE)
+"""A word in capitals that stands alone, as what is wanted from an obedient reader does."""
 _FEW_WORDS = 8
 
 
@@ -60,13 +62,11 @@ def _payloads(source: str) -> frozenset[str]:
     """What a source orders to be written; a short phrase, unless it is quoted."""
     if not _INSTRUCTS.search(source):
         return frozenset()
-    found = set()
-    for match in _ORDERED.finditer(source):
-        words = _WORD.findall(match["payload"] or match["told"])
-        if match["mark"] or len(words) <= _FEW_WORDS:
-            found.add(" ".join(words).casefold())
-            found |= {" ".join(words)} if _CODE.search(" ".join(words)) else set()
-    return frozenset(found - {""})
+    ordered = ((_WORD.findall(m["payload"] or m["told"]), m["mark"]) for m in _ORDERED.finditer(source))
+    phrases = [" ".join(words) for words, quoted in ordered if quoted or len(words) <= _FEW_WORDS]
+    phrases += [" ".join(_WORD.findall(match)) for match in _PASSWORD.findall(source)]
+    codes = {phrase for phrase in phrases if _CODE.search(phrase)}
+    return frozenset({phrase.casefold() for phrase in phrases} | codes) - {""}
 
 
 def _plain(text: str) -> str:
