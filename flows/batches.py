@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from uuid import UUID
 
+from overstory.layout import tasks
 from overstory.settings import OFFLINE, Settings
 
 B = TypeVar("B")
@@ -15,6 +18,13 @@ MOST_BATCHES = 200
 
 class NotStartedError(Exception):
     """A batch was not begun since an earlier one failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[R]):
+    result: R
+    place: tuple[UUID, ...]
+    """In the graph of the run."""
 
 
 def batch_size(settings: Settings, items: int) -> int:
@@ -36,22 +46,26 @@ async def run(
 ) -> tuple[list[R], list[BaseException]]:
     """Run all batches; after a failure none is begun, those under way end. What ended well, and the failures.
 
+    In the graph of a run each batch comes after those it waits for, and what follows comes after the last ones.
+
     Args:
         waits_for: places, in `batches`, of those that have to be finished before; all earlier in the list.
     """
-    places = asyncio.Semaphore(at_once)
-    started: list[asyncio.Task[R]] = []
+    slots = asyncio.Semaphore(at_once)
+    started: list[asyncio.Task[_Done[R]]] = []
     failures: list[BaseException] = []
+    needed = {i for batch in batches for i in waits_for(batch)}
 
-    async def one(batch: B) -> R:
+    async def one(batch: B) -> _Done[R]:
         before = [started[i] for i in waits_for(batch)]
         if before:
             await asyncio.wait(before)
-        async with places:
+            tasks.policies.go_to([done.place for done in _ended_well(before)])
+        async with slots:
             if failures:
                 raise NotStartedError
             try:
-                return await work(batch)
+                return _Done(await work(batch), tasks.policies.place())
             except Exception as error:
                 failures.append(error)
                 raise
@@ -59,10 +73,17 @@ async def run(
     for batch in batches:
         started.append(asyncio.create_task(one(batch)))
     try:
-        results = await asyncio.gather(*started, return_exceptions=True)
+        await asyncio.gather(*started, return_exceptions=True)
     except asyncio.CancelledError:
         for task in started:
             task.cancel()
         await asyncio.gather(*started, return_exceptions=True)
         raise
-    return [r for r in results if not isinstance(r, BaseException)], failures
+    last = [task for i, task in enumerate(started) if i not in needed]
+    if ends := [done.place for done in _ended_well(last)]:
+        tasks.policies.go_to(ends)
+    return [done.result for done in _ended_well(started)], failures
+
+
+def _ended_well(started: Sequence["asyncio.Task[_Done[R]]"]) -> list["_Done[R]"]:
+    return [task.result() for task in started if not task.cancelled() and task.exception() is None]

@@ -9,6 +9,10 @@ from overstory.results import ForgetResult
 from overstory.runtime import open_dataset
 
 
+@tasks.policies.flow(
+    lambda call: "forget",
+    shown=lambda call: {"documents": "all" if call["document_ids"] is None else len(call["document_ids"])},
+)
 async def forget(dataset_id: UUID, document_ids: Sequence[UUID] | None, *, wait_seconds: float = 0) -> ForgetResult:
     """Remove documents with everything that only they support; the whole dataset for None."""
     opened = await open_dataset(dataset_id, any_embedder=document_ids is None)

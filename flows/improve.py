@@ -18,6 +18,10 @@ from .remember import Reading, read_chunks
 logger = logging.getLogger(__name__)
 
 
+@tasks.policies.flow(
+    lambda call: "improve",
+    shown=lambda call: {"build_global_context_index": call["build_global_context_index"]},
+)
 async def improve(
     dataset_id: UUID, *, build_global_context_index: bool = False, wait_seconds: float = 0, budget: Budget | None = None
 ) -> ImproveResult:
@@ -30,14 +34,16 @@ async def improve(
     async with writing(store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
         reading = await enrich(dataset_id, held)
         index = await _index_or_reason(opened, held, budget or Budget()) if build_global_context_index else None
-    calls = index.model_calls if index else 0
+    usage = reading.usage
+    if index:
+        usage += index.usage
     return ImproveResult(
         dataset=opened.dataset.name,
         index=index,
         completed_chunks=reading.chunks,
         warnings=(index.reason,) if index and index.reason else (),
-        model_calls=reading.usage.calls + calls,
-        usage=reading.usage,
+        model_calls=usage.calls,
+        usage=usage,
     )
 
 

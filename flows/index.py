@@ -1,7 +1,9 @@
 """global_context_index_pipeline and rebuild: plan → per level, in batches: summarise → root → verify → publish → sweep."""
 
+import logging
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from uuid import UUID
 
 from overstory.errors import BudgetExceededError, OverstoryError
@@ -18,7 +20,13 @@ from overstory.runtime import open_dataset
 
 from . import batches
 
+logger = logging.getLogger(__name__)
 
+
+@tasks.policies.flow(
+    lambda call: "rebuild" if call["rebuild"] else "global_context_index_pipeline",
+    shown=lambda call: {**asdict(call["options"]), "reuse_unchanged": call["reuse_unchanged"]},
+)
 async def global_context_index_pipeline(
     dataset_id: UUID,
     *,
@@ -71,7 +79,9 @@ async def grow(
     await _publish(plan, held, reports)
     status = IndexStatus.PUBLISHED if plan.root_id else IndexStatus.EMPTY
     manifest = await store.read_manifest(dataset_id)
-    return result_of(status, manifest, reports=reports, seconds=time.monotonic() - begun)
+    result = result_of(status, manifest, reports=reports, seconds=time.monotonic() - begun)
+    await tasks.report.report_index(dataset_id, reports, result)
+    return result
 
 
 async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], OverstoryError | None]:
@@ -85,6 +95,15 @@ async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], Ov
         nonlocal written
         report = await tasks.summarize.summarize_batch(plan.job.dataset_id, plan.job, batch, lenient=written > 0)
         written += report.written - len(report.degraded)
+        logger.info(
+            "%s: %d written, %d reused, %d degraded, %d tokens, %.1f s",
+            batch.name,
+            report.written,
+            report.reused,
+            len(report.degraded),
+            report.usage.prompt_tokens + report.usage.completion_tokens,
+            report.seconds,
+        )
         return report
 
     for level in plan.levels:

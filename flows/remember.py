@@ -26,6 +26,10 @@ class Reading:
     usage: Usage = field(default_factory=Usage)
 
 
+@tasks.policies.flow(
+    lambda call: "remember",
+    shown=lambda call: {"sources": _count(call["data"]), "node_set": list(call["node_set"])},
+)
 async def remember(
     dataset_id: UUID, data: SourceInput, *, node_set: tuple[str, ...] = (), wait_seconds: float = 0
 ) -> RememberResult:
@@ -73,6 +77,10 @@ async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids:
     if document_ids:
         await tasks.enrich.finish_documents(dataset_id, document_ids)
     return _sum_up(reports)
+
+
+def _count(data: SourceInput) -> int:
+    return len(data) if isinstance(data, list | tuple) else 1
 
 
 def _sum_up(reports: Sequence[ExtractReport]) -> Reading:

@@ -15,6 +15,7 @@
     ├── NoDataError                     the dataset holds nothing yet
     ├── UnreadableSourceError           one source can't be read; carries the reason
     ├── DatasetBusyError     transient  another writer holds the dataset
+    ├── OrchestratorUnavailableError  transient  the Prefect server does not answer
     ├── LeaseLostError                  this writer was taken over and may not publish
     ├── BudgetExceededError             the cap on calls or cost was reached
     ├── InvalidIndexError               the tree violates an invariant
@@ -141,10 +142,21 @@ class DatasetBusyError(TransientError):
         )
 
 
+class OrchestratorUnavailableError(TransientError):
+    def __init__(self, url: str, reason: str) -> None:
+        self.url, self.reason = url, reason
+        super().__init__(
+            f"The Prefect server of PREFECT_API_URL={url} does not answer ({reason}); nothing was begun. Start it, or set "
+            "OVERSTORY_ORCHESTRATE=false to run without it, or OVERSTORY_ORCHESTRATE_FALLBACK=true to do so when it is down."
+        )
+
+
 class LeaseLostError(OverstoryError):
     def __init__(self, dataset: str, holder: str) -> None:
         self.dataset, self.holder = dataset, holder
-        super().__init__(f"{holder} no longer holds the dataset {dataset!r}: another writer took over, nothing was published.")
+        super().__init__(
+            f"{holder} no longer holds the dataset {dataset!r}: another writer took over, nothing was published."
+        )
 
 
 class BudgetExceededError(OverstoryError):
@@ -175,7 +187,9 @@ class StoreFullError(StoreError):
 class StoreVersionError(StoreError):
     def __init__(self, place: str, found: int, supported: int) -> None:
         self.place, self.found, self.supported = place, found, supported
-        super().__init__(f"{place} has schema version {found}, this Overstory knows up to {supported}: upgrade Overstory.")
+        super().__init__(
+            f"{place} has schema version {found}, this Overstory knows up to {supported}: upgrade Overstory."
+        )
 
 
 class StoreDamagedError(StoreError):

@@ -8,7 +8,7 @@ from overstory.indexing import documents, forgetting, removing
 from overstory.models import FORGETTING, INCOMPLETE, Document, Lease
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Unfinished:
     chunk_ids: tuple[UUID, ...]
 
 
-@step(lambda call: "find what is incomplete")
+@task(lambda call: "find what is incomplete")
 async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
     """Documents that a stop, or a model that failed, left incomplete; one that was being forgotten is forgotten."""
     opened = await open_dataset(dataset_id)
@@ -25,12 +25,10 @@ async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
     if leaving := await tenant.find(Document, "state", [FORGETTING]):
         await forgetting.forget(opened.runtime.store, tenant, opened.runtime.embedder, lease, leaving)
     rows = await tenant.get(Document, await tenant.find(Document, "state", [INCOMPLETE]))
-    return Unfinished(
-        document_ids=tuple(d.id for d in rows), chunk_ids=tuple(c for d in rows for c in d.chunk_ids)
-    )
+    return Unfinished(document_ids=tuple(d.id for d in rows), chunk_ids=tuple(c for d in rows for c in d.chunk_ids))
 
 
-@step(lambda call: f"finish {len(call['document_ids'])} documents")
+@task(lambda call: f"finish {len(call['document_ids'])} documents")
 async def finish_documents(dataset_id: UUID, document_ids: Sequence[UUID]) -> int:
     """Remove what earlier versions of documents held and these do not; mark those that are complete. Chunks removed."""
     opened = await open_dataset(dataset_id)

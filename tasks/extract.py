@@ -7,10 +7,13 @@ from overstory.indexing import extracting
 from overstory.indexing.extracting import ExtractReport
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
-@step(lambda call: f"read chunks · {call['first'] + 1}–{call['first'] + len(call['chunk_ids'])} of {call['of']}", tags=("llm",))
+@task(
+    lambda call: f"read chunks · {call['first'] + 1}–{call['first'] + len(call['chunk_ids'])} of {call['of']}",
+    tags=("llm",),
+)
 async def extract_chunks(dataset_id: UUID, chunk_ids: Sequence[UUID], first: int, of: int) -> ExtractReport:
     """Read a batch of chunks: graph, summary and vectors, from one model call each; finished ones are skipped."""
     opened = await open_dataset(dataset_id)

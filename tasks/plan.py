@@ -8,10 +8,10 @@ from overstory.indexing.plans import BuildPlan
 from overstory.models import Lease
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
-@step(lambda call: "plan the buckets of every level")
+@task(lambda call: "plan the buckets of every level")
 async def plan_index(
     dataset_id: UUID, lease: Lease, options: TreeOptions | None, purpose: str, reuse: bool
 ) -> BuildPlan:

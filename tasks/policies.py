@@ -1,19 +1,22 @@
-"""How a step runs: as a Prefect task inside an orchestrated flow, as a plain coroutine everywhere else.
+"""How flows and tasks run: as Prefect runs where there is someone to orchestrate, as plain coroutines elsewhere.
 
-The composition is written once. `step` marks what becomes a task run, `flow` what becomes a flow run; both are
-plain coroutine functions, with the same retries, until `orchestrated()` says that a Prefect run surrounds them.
-Prefect is imported only then.
+The composition is written once. `@flow` marks what becomes a flow run, `@task` what becomes a task run; both are
+plain coroutine functions, with the same retries, unless `PREFECT_API_URL` or `OVERSTORY_ORCHESTRATE` say that
+there is a server. Prefect is imported only then.
 """
 
 import asyncio
 import functools
+import inspect
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
+from uuid import UUID
 
 from overstory.errors import StoreUnavailableError
+from overstory.runtime import current_runtime
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,25 +26,43 @@ RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
 
 _orchestrated: ContextVar[bool] = ContextVar("orchestrated", default=False)
+_place: ContextVar[tuple[UUID, ...]] = ContextVar("place", default=())
 
 
 @contextmanager
 def orchestrated() -> Iterator[None]:
-    """What runs inside is part of a Prefect flow run: steps become task runs."""
-    token = _orchestrated.set(True)
+    """What runs inside is part of a Prefect flow run: its tasks become task runs, its flows belong to the same run."""
+    token, place = _orchestrated.set(True), _place.set(())
     try:
         yield
     finally:
+        _place.reset(place)
         _orchestrated.reset(token)
 
 
-def step(
-    run_name: Callable[[dict[str, Any]], str] | None = None, *, tags: tuple[str, ...] = ()
-) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
-    """Mark a coroutine function as one step of a flow.
+def is_orchestrated() -> bool:
+    """Whether a Prefect flow run surrounds the caller."""
+    return _orchestrated.get()
 
-    A step that loses its store is tried again, here as in Prefect; whatever it had finished is skipped then. It is
-    given ids, counts and references only, and opens what it needs itself, so that it may run in another process.
+
+def place() -> tuple[UUID, ...]:
+    """Where the caller stands in the graph of a run: the task runs that end before its next one begins."""
+    return _place.get()
+
+
+def go_to(places: Sequence[tuple[UUID, ...]]) -> None:
+    """Go on after all of these places: the next task gets an edge from each."""
+    _place.set(tuple(dict.fromkeys(run for one in places for run in one)))
+
+
+def task(
+    run_name: Callable[[dict[str, Any]], str], *, tags: tuple[str, ...] = ()
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
+    """Mark a coroutine function as a task.
+
+    One that loses its store is tried again, here as in Prefect; whatever it had finished is skipped then. It is
+    given ids, counts and references only, and opens what it needs itself. It follows the task that its caller
+    awaited before.
 
     Args:
         run_name: what people read, made from the call's arguments.
@@ -50,15 +71,61 @@ def step(
     def mark(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if _orchestrated.get():
-                from .prefect_steps import run_as_task
+            if not _orchestrated.get():
+                return await _retried(function, *args, **kwargs)
+            from .prefect_tasks import run_as_task
 
-                return await run_as_task(function, run_name, tags, args, kwargs)
-            return await _retried(function, *args, **kwargs)
+            name = run_name(_arguments(function, args, kwargs))
+            run_id, result = await run_as_task(function, name, tags, _place.get(), args, kwargs)
+            _place.set((run_id,))
+            return result
 
         return call
 
     return mark
+
+
+def flow(
+    name: Callable[[dict[str, Any]], str], *, shown: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
+    """Mark a composition as a flow. The first argument of it is the dataset's id.
+
+    Inside a flow run it is a part of that run. The caller gets the same result and the same errors either way.
+
+    Args:
+        name: of the flow, made from the call's arguments.
+        shown: the parameters that people see: options and counts, never texts.
+
+    Raises:
+        OrchestratorUnavailableError: the server does not answer; nothing has been begun.
+    """
+
+    def mark(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        @functools.wraps(function)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            orchestration = (await current_runtime()).settings.orchestration
+            if _orchestrated.get() or not orchestration.wanted:
+                return await function(*args, **kwargs)
+            from .prefect_flows import run_as_flow
+
+            given = _arguments(function, args, kwargs)
+            return await run_as_flow(
+                lambda: function(*args, **kwargs),
+                name=name(given),
+                dataset_id=given["dataset_id"],
+                options=shown(given),
+                settings=orchestration,
+            )
+
+        return call
+
+    return mark
+
+
+def _arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 async def _retried(function: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs) -> R:

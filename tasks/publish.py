@@ -8,10 +8,10 @@ from overstory.indexing.plans import BuildPlan
 from overstory.models import Generation, Lease
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
-@step(lambda call: "verify")
+@task(lambda call: "verify")
 async def verify_index(dataset_id: UUID, plan: BuildPlan, lease: Lease) -> int:
     """Open the new generation's rows and check every invariant; the number of fallback texts."""
     opened = await open_dataset(dataset_id)
@@ -20,7 +20,7 @@ async def verify_index(dataset_id: UUID, plan: BuildPlan, lease: Lease) -> int:
     return await publishing.check(opened.tenant, opened.dataset, plan)
 
 
-@step(lambda call: f"publish generation {call['generation'].number}")
+@task(lambda call: f"publish generation {call['generation'].number}")
 async def publish_index(dataset_id: UUID, generation: Generation, lease: Lease) -> None:
     """Serve a verified generation, by one write."""
     opened = await open_dataset(dataset_id)
@@ -28,7 +28,7 @@ async def publish_index(dataset_id: UUID, generation: Generation, lease: Lease) 
     await publishing.publish(opened.runtime.store, opened.tenant, lease, generation, keep)
 
 
-@step(lambda call: "sweep")
+@task(lambda call: "sweep")
 async def sweep_index(dataset_id: UUID, pending: Sequence[UUID]) -> None:
     """Drop rows that no kept generation sees, and the changes that were taken in."""
     opened = await open_dataset(dataset_id)

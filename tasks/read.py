@@ -9,7 +9,7 @@ from overstory.progress import watcher
 from overstory.results import DocumentOutcome, DocumentStatus
 from overstory.runtime import OpenDataset, open_dataset
 
-from .policies import step
+from .policies import task
 
 STAGE = "reading sources"
 _BATCH = 128
@@ -24,7 +24,7 @@ class ReadReport:
     chunk_ids: list[UUID]
 
 
-@step(lambda call: "read sources")
+@task(lambda call: "read sources")
 async def read_sources(dataset_id: UUID, data: SourceInput, node_set: tuple[str, ...]) -> ReadReport:
     """Read everything that `data` names and store what is new; what can't be read is reported as skipped."""
     opened = await open_dataset(dataset_id)
@@ -49,9 +49,7 @@ def _skipped(skip: SkippedSource) -> DocumentOutcome:
 
 
 async def _take_in(opened: OpenDataset, batch: dict[str, SourceDocument], report: ReadReport) -> None:
-    intake = await documents.take_in(
-        opened.tenant, list(batch.values()), opened.runtime.settings.index.chunk_tokens
-    )
+    intake = await documents.take_in(opened.tenant, list(batch.values()), opened.runtime.settings.index.chunk_tokens)
     report.outcomes += intake.outcomes
     report.document_ids += intake.document_ids
     report.chunk_ids += intake.chunk_ids

@@ -8,17 +8,17 @@ from overstory.indexing.forgetting import Forgotten
 from overstory.models import Lease
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
-@step(lambda call: f"forget {len(call['document_ids'])} documents")
+@task(lambda call: f"forget {len(call['document_ids'])} documents")
 async def forget_documents(dataset_id: UUID, document_ids: Sequence[UUID], lease: Lease) -> Forgotten:
     """Remove documents with all that only they support, and cut what the served index says from them."""
     opened = await open_dataset(dataset_id)
     return await forgetting.forget(opened.runtime.store, opened.tenant, opened.runtime.embedder, lease, document_ids)
 
 
-@step(lambda call: "drop the dataset")
+@task(lambda call: "drop the dataset")
 async def drop_dataset(dataset_id: UUID) -> None:
     """Remove a dataset with everything it holds."""
     opened = await open_dataset(dataset_id, any_embedder=True)

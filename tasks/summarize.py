@@ -8,10 +8,10 @@ from overstory.indexing.plans import Batch, Job
 from overstory.indexing.summarizing import BatchReport, Tools
 from overstory.runtime import open_dataset
 
-from .policies import step
+from .policies import task
 
 
-@step(lambda call: call["batch"].name, tags=("llm",))
+@task(lambda call: call["batch"].name, tags=("llm",))
 async def summarize_batch(dataset_id: UUID, job: Job, batch: Batch, lenient: bool) -> BatchReport:
     """Write a batch of buckets of one level, or the root; finished ones are skipped."""
     opened = await open_dataset(dataset_id)

@@ -1,0 +1,112 @@
+"""Flows as Prefect flow runs. Imported only when there is a server to run them on."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from prefect import State, flow, get_client
+from prefect.exceptions import PrefectException
+from prefect.settings import PREFECT_API_URL
+from prefect.states import Completed, Failed
+
+from overstory.errors import OrchestratorUnavailableError, OverstoryError
+from overstory.indexing.reports import reason_of
+from overstory.progress import watched_by
+from overstory.runtime import open_dataset
+from overstory.settings import OrchestrationSettings
+
+from .outcomes import outcome_of
+from .policies import orchestrated
+from .prefect_progress import watching
+
+logger = logging.getLogger(__name__)
+R = TypeVar("R")
+
+
+class Observed:
+    """What a flow run's body came to: the state that the server shows, the result or error that the caller gets."""
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    async def run(self, dataset: str, work: Callable[[], Awaitable[Any]]) -> State[Any]:
+        """Do the work of a flow run; its final state, with one line that says how it went.
+
+        An error of ours makes a failed state with its own words. Any other is raised, for Prefect to show whole.
+        """
+        try:
+            async with watching(dataset) as watcher:
+                with orchestrated(), watched_by(watcher):
+                    self.result = await work()
+        except OverstoryError as error:
+            self.error = error
+            return Failed(message=" ".join(reason_of(error).split()))
+        except BaseException as error:
+            self.error = error
+            raise
+        return final_state(self.result)
+
+    def unwrap(self) -> Any:
+        """The result, or the error raised."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+def final_state(result: Any) -> State[Any]:
+    outcome = outcome_of(result)
+    if outcome.failed:
+        return Failed(message=outcome.message)
+    return Completed(name=outcome.name, message=outcome.message)
+
+
+async def run_as_flow(
+    work: Callable[[], Awaitable[R]],
+    *,
+    name: str,
+    dataset_id: UUID,
+    options: dict[str, Any],
+    settings: OrchestrationSettings,
+) -> R:
+    """Run a call of the library as a flow run; only the dataset's name and its options travel to the server."""
+    try:
+        await check_server()
+    except OrchestratorUnavailableError as error:
+        if not settings.fallback:
+            raise
+        logger.warning("%s Running without it.", error)
+        return await work()
+    dataset = (await open_dataset(dataset_id, any_embedder=True)).dataset.name
+    observed = Observed()
+
+    async def body(dataset: str, options: dict[str, Any]) -> State[Any]:
+        return await observed.run(dataset, work)
+
+    run = flow(name=name, flow_run_name=lambda: f"{name}-{dataset}", persist_result=False)(body)
+    state: State[Any] = await run(dataset, options, return_state=True)
+    if observed.error is None and observed.result is None:
+        raise OrchestratorUnavailableError(_url(), f"the run ended {state.name}: {state.message}")
+    result: R = observed.unwrap()
+    return result
+
+
+async def check_server() -> None:
+    """
+    Raises:
+        OrchestratorUnavailableError: no server answers at PREFECT_API_URL.
+    """
+    if not _url():
+        raise OrchestratorUnavailableError("(unset)", "no server is named")
+    try:
+        async with get_client() as client:
+            reason = await client.api_healthcheck()
+    except (RuntimeError, OSError, PrefectException) as error:
+        reason = error
+    if reason is not None:
+        raise OrchestratorUnavailableError(_url(), str(reason) or type(reason).__name__)
+
+
+def _url() -> str:
+    return PREFECT_API_URL.value() or ""
