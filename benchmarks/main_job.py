@@ -1,6 +1,6 @@
 """The main job in figures: importing, remembering, indexing, recalling.
 
-    python benchmarks/main_job.py [--notes 1000] [--offline-notes 10000]
+python benchmarks/main_job.py [--notes 1000] [--offline-notes 10000]
 """
 
 import argparse
@@ -16,8 +16,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from measuring import Table, peak_megabytes, percentile, timed
 
-PEOPLE = [f"{a} {b}" for a in ("Anna", "Luis", "Mira", "Tom", "Ines", "Joel", "Kira", "Omar") for b in ("Hofer", "Ortega", "Sand", "Weller", "Prado")]
-THINGS = [f"{a}{b}" for a in ("North", "Blue", "Gran", "Lan", "Har", "Mea") for b in ("star", "bird", "ite", "tern", "bour")]
+PEOPLE = [
+    f"{a} {b}"
+    for a in ("Anna", "Luis", "Mira", "Tom", "Ines", "Joel", "Kira", "Omar")
+    for b in ("Hofer", "Ortega", "Sand", "Weller", "Prado")
+]
+THINGS = [
+    f"{a}{b}" for a in ("North", "Blue", "Gran", "Lan", "Har", "Mea") for b in ("star", "bird", "ite", "tern", "bour")
+]
 PLACES = ["Porto", "Bergen", "Ghent", "Turin", "Graz", "Lund", "Split", "Vigo"]
 VERBS = ["reviewed", "postponed", "approved", "rebuilt", "measured", "cancelled"]
 WITH_INDEX = {"include_global_context_index": True}
@@ -87,7 +93,9 @@ async def measure_offline(table: Table, count: int) -> None:
         index = (await improve("offline", build_global_context_index=True)).index
     assert index is not None
     del reading
-    table.add(f"offline: remember and index {count:,} notes (hashing)", f"{whole.cpu_seconds:.1f} CPU s", "<= 60 at 10,000")
+    table.add(
+        f"offline: remember and index {count:,} notes (hashing)", f"{whole.cpu_seconds:.1f} CPU s", "<= 60 at 10,000"
+    )
     table.add("  buckets, wall", f"{index.buckets:,}, {whole.wall_seconds:.1f} s")
     table.add("  peak memory", f"{peak_megabytes():.0f} MB")
 
@@ -104,19 +112,30 @@ async def measure_recall(table: Table, count: int) -> None:
         times = []
         for question in questions:
             begun = time.perf_counter()
-            await recall(question, "GRAPH_COMPLETION", datasets="recall", only_context=True, retriever_specific_config=config)
+            await recall(
+                question, "GRAPH_COMPLETION", datasets="recall", only_context=True, retriever_specific_config=config
+            )
             times.append((time.perf_counter() - begun) * 1000)
         return times[10:]
 
     plain, with_map = await run(None), await run(WITH_INDEX)
-    table.add(f"recall GRAPH_COMPLETION, {count:,} notes, p50 / p95", f"{percentile(plain, .5):.1f} / {percentile(plain, .95):.1f} ms", "p50 <= 20")
-    table.add("  with the prelude", f"{percentile(with_map, .5):.1f} / {percentile(with_map, .95):.1f} ms", "p50 <= 22")
+    table.add(
+        f"recall GRAPH_COMPLETION, {count:,} notes, p50 / p95",
+        f"{percentile(plain, 0.5):.1f} / {percentile(plain, 0.95):.1f} ms",
+        "p50 <= 20",
+    )
+    table.add(
+        "  with the prelude", f"{percentile(with_map, 0.5):.1f} / {percentile(with_map, 0.95):.1f} ms", "p50 <= 22"
+    )
 
 
 async def measure_one_topic(table: Table, count: int) -> None:
     from overstory import datasets, improve, remember
 
-    notes = [f"Anna Hofer reports on the Northstar launch in Porto: day {i} went as planned, {i * 7 % 100} visitors came." for i in range(count)]
+    notes = [
+        f"Anna Hofer reports on the Northstar launch in Porto: day {i} went as planned, {i * 7 % 100} visitors came."
+        for i in range(count)
+    ]
     await remember(notes, "topic")
     await improve("topic", build_global_context_index=True)
     level = (await datasets.status("topic")).level_sizes[0]

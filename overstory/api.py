@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from overstory import access
-from overstory.errors import DocumentNotFoundError, InvalidOptionError, NoDataError
-from overstory.indexing import sources
+from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError, NoDataError
+from overstory.indexing import previewing, sources
 from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
+from overstory.indexing.plans import IMPROVE
 from overstory.indexing.sources import SourceInput
 from overstory.layout import flows, retrieval
 from overstory.models import Document, Permission
@@ -22,7 +23,7 @@ from overstory.results import (
     RememberResult,
     SearchType,
 )
-from overstory.runtime import OpenDataset, current_runtime
+from overstory.runtime import OpenDataset, Runtime, current_runtime
 
 logger = logging.getLogger(__name__)
 User = str | UUID | None
@@ -80,6 +81,7 @@ async def improve(
     wait_seconds: float = 0,
     max_calls: int | None = None,
     max_cost_usd: float | None = None,
+    preview: bool = False,
 ) -> ImproveResult:
     """Finish what is incomplete in a dataset, and build or refresh its index.
 
@@ -87,7 +89,8 @@ async def improve(
         build_global_context_index: also bring the tree of summaries up to date; a first one has graph buckets of 4.
         run_in_background: needs a Prefect server; without one the index is skipped with a warning.
         max_calls: stop at so many texts asked of the model; the next run goes on from there.
-        max_cost_usd: stop before the calls cost more.
+        max_cost_usd: stop before the calls cost more; refused when no price is known for the model.
+        preview: only say what the index would take, in `.preview`; nothing is done or paid.
 
     Returns:
         `.index` is None when it was not asked for. When its build failed, the reason is in `.warnings`, and the
@@ -98,12 +101,16 @@ async def improve(
     """
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
+    budget = _budget(runtime, max_calls, max_cost_usd)
+    if preview:
+        found = await previewing.preview(opened, None, IMPROVE, reuse=True)
+        return ImproveResult(dataset=opened.dataset.name, index=None, preview=found)
     skipped = build_global_context_index and run_in_background
     result: ImproveResult = await flows.improve.improve(
         opened.dataset.id,
         build_global_context_index=build_global_context_index and not skipped,
         wait_seconds=wait_seconds,
-        budget=_budget(max_calls, max_cost_usd),
+        budget=budget,
     )
     return _with_skipped_index(result) if skipped else result
 
@@ -140,9 +147,9 @@ async def global_context_index_pipeline(
     """
     options = TreeOptions(bucketing_strategy, max_bucket_size, placement_distance_threshold, min_overlap)  # type: ignore[arg-type]  # checked next
     options.check()
-    budget = _budget(max_calls, max_cost_usd)
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
+    budget = _budget(runtime, max_calls, max_cost_usd)
     if run_in_background:
         return _skipped_index()
     result: IndexResult = await flows.index.global_context_index_pipeline(
@@ -278,12 +285,21 @@ def _as_id(value: str | UUID) -> UUID | None:
         return None
 
 
-def _budget(max_calls: int | None, max_cost_usd: float | None) -> Budget:
+def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None) -> Budget:
     if max_calls is not None and (isinstance(max_calls, bool) or max_calls < 0):
         raise InvalidOptionError("max_calls", max_calls, "use a whole number of at least 0")
     if max_cost_usd is not None and not max_cost_usd >= 0:
         raise InvalidOptionError("max_cost_usd", max_cost_usd, "use a number of at least 0")
-    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd)
+    if max_cost_usd is None:
+        return Budget(max_calls=max_calls)
+    models = runtime.settings.models
+    at_most = runtime.writer.cost_usd(models.context_tokens, models.output_tokens)
+    if at_most is None:
+        raise ConfigurationError(
+            f"No price is known for {models.model}: set LLM_INPUT_USD_PER_MILLION and LLM_OUTPUT_USD_PER_MILLION, "
+            "or use max_calls."
+        )
+    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=at_most)
 
 
 def _skipped_index() -> IndexResult:

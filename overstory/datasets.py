@@ -177,7 +177,9 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
         return await publishing.roll_back(store, opened.tenant, held.lease, generation)
 
 
-async def export(dataset: str | UUID, folder: str | Path, user: User = None, *, wait_seconds: float = 0) -> ArchiveManifest:
+async def export(
+    dataset: str | UUID, folder: str | Path, user: User = None, *, wait_seconds: float = 0
+) -> ArchiveManifest:
     """Write a dataset into a new folder of Parquet files with a manifest and checksums.
 
     Raises:

@@ -11,7 +11,7 @@ from overstory.answers import ANSWERS, AreaAnswer, ChunkAnswer, GraphAnswer, Sum
 from overstory.checks import check_summary
 from overstory.errors import ConfigurationError, ModelInputError, ModelOutputError, ModelRefusedError
 from overstory.ids import normalize_name
-from overstory.llm import Gateway
+from overstory.llm import Gateway, price_of
 from overstory.models import Category, ChunkGraph, Mention, Relation, Usage
 from overstory.obedience import obeys
 from overstory.parsing import FORM_REASONS, AnswerT, parse_answer, strict_schema
@@ -39,6 +39,8 @@ _RELATIONS = 60
 _RESERVE_TOKENS = 700
 """For names, categories and the problems of a last try, beside the inputs."""
 _LEAST_INPUT_TOKENS = 256
+_CEILING = 1.25
+"""What a provider's tokenizer may count beyond our estimate."""
 _UNKNOWN = "unknown"
 
 _UNUSABLE = (ModelOutputError, ModelRefusedError, ModelInputError)
@@ -105,6 +107,10 @@ class ModelWriter:
     def prompt_version(self) -> str:
         return _prompt_version()
 
+    @property
+    def input_tokens(self) -> int:
+        return input_tokens(self._settings)
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         """See `Writer.read_chunk`: one call, or two where the settings name a model for summaries."""
         usage = Usage()
@@ -125,6 +131,18 @@ class ModelWriter:
             again=bool(problems),
         )
         return _draft(self._parse(answer, AreaAnswer, self.model))
+
+    def token_ceiling(self, task: AreaTask) -> tuple[int, int]:
+        """See `Writer.token_ceiling`: the schema counts as part of the prompt, and the estimate leans high."""
+        said = [message["content"] for message in _messages("write_area", _area_message(task), ())]
+        schema = json.dumps(strict_schema(AreaAnswer))
+        prompt = sum(map(estimate_tokens, [*said, schema, schema]))
+        return int(prompt * _CEILING) + _RESERVE_TOKENS, self._settings.output_tokens
+
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """See `Writer.cost_usd`: by the settings, else by litellm's table."""
+        price = price_of(self.model, self._settings)
+        return None if price is None else price.cost(prompt_tokens, completion_tokens)
 
     def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:
         """See `Writer.answer`."""

@@ -294,11 +294,11 @@ FINDABLE: dict[type[Row], tuple[str, ...]] = {
 """Fields by which a store finds rows without reading them all."""
 
 
-HEAVY: dict[type[Row], dict[str, Any]] = {
-    DocumentChunk: {"graph": None},
-    GlobalContextSummary: {"content": AreaContent()},
+HEAVY: dict[str, dict[str, Any]] = {
+    DocumentChunk.__name__: {"graph": None},
+    GlobalContextSummary.__name__: {"content": AreaContent()},
 }
-"""Fields that cost most of a row's reading, with what stands for them where they were not asked for."""
+"""By kind, the fields that cost most of a row's reading, with what stands for them where they were not asked for."""
 
 
 # --- records of a dataset --------------------------------------------------------------------------

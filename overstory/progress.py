@@ -31,12 +31,13 @@ class Silent:
         pass
 
 
-_watcher: ContextVar[Watcher] = ContextVar("watcher", default=Silent())
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+_nobody = Silent()
 
 
 def watcher() -> Watcher:
     """Whoever watches the current task."""
-    return _watcher.get()
+    return _watcher.get() or _nobody
 
 
 @contextmanager

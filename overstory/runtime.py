@@ -49,10 +49,13 @@ async def current_runtime(settings: Settings | None = None) -> Runtime:
         await _close_with_loop(opened)
     if settings not in opened:
         opened[settings] = _open(settings)
+        await asyncio.to_thread(getattr, opened[settings].embedder, "dimensions")  # a service may have to be asked
     return opened[settings]
 
 
-async def open_dataset(dataset_id: UUID, settings: Settings | None = None, *, any_embedder: bool = False) -> OpenDataset:
+async def open_dataset(
+    dataset_id: UUID, settings: Settings | None = None, *, any_embedder: bool = False
+) -> OpenDataset:
     """Open a dataset by its id.
 
     With `any_embedder`, for work that compares and writes no vectors, also one with the vectors of another model.
@@ -96,7 +99,7 @@ def _writer(settings: Settings) -> Writer:
         return offline
     from overstory.model_writer import ModelWriter
 
-    return ModelWriter(settings.models, fallback=offline)
+    return ModelWriter(settings.models, fallback=offline, attempts=settings.index.max_attempts)
 
 
 def _embedder(settings: Settings) -> Embedder:
@@ -104,7 +107,9 @@ def _embedder(settings: Settings) -> Embedder:
     if name == HASHING:
         from overstory.offline.hashing import HashingEmbedder
 
-        return HashingEmbedder(**({"dimensions": settings.embeddings.dimensions} if settings.embeddings.dimensions else {}))
+        return HashingEmbedder(
+            **({"dimensions": settings.embeddings.dimensions} if settings.embeddings.dimensions else {})
+        )
     if name in {"", MINILM}:
         return _local_embedder(settings)
     from overstory.embeddings import LiteLLMEmbedder
@@ -117,7 +122,9 @@ def _local_embedder(settings: Settings) -> Embedder:
 
     if settings.embeddings.model == MINILM or minilm.local_embedder_available():
         return minilm.MiniLmEmbedder()
-    return _embedder(settings.model_copy(update={"embeddings": settings.embeddings.model_copy(update={"model": HASHING})}))
+    return _embedder(
+        settings.model_copy(update={"embeddings": settings.embeddings.model_copy(update={"model": HASHING})})
+    )
 
 
 async def _close_with_loop(opened: dict[Settings, Runtime]) -> None:

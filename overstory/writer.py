@@ -92,6 +92,11 @@ class Writer(Protocol):
         """Changes whenever the same inputs could be written differently: prompts or rules."""
         ...
 
+    @property
+    def input_tokens(self) -> int:
+        """How long the inputs of one area may be in all."""
+        ...
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         """Extract the graph of a chunk and summarise it.
 
@@ -115,6 +120,10 @@ class Writer(Protocol):
 
     def token_ceiling(self, task: AreaTask) -> tuple[int, int]:
         """At most how many tokens writing an area takes: of the prompt, and of the answer. (0, 0) without a model."""
+        ...
+
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """What so many tokens cost; None when no price is known, 0 without a model."""
         ...
 
     def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:

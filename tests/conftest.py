@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.weaviate_server import weaviate_url
+
 _OURS = ("OVERSTORY_", "LLM_", "EMBEDDING_", "PREFECT_", "WEAVIATE_", "ENABLE_BACKEND_")
 _KEPT = ("OVERSTORY_TEST_", "PREFECT_TEST_")
 
@@ -21,3 +23,6 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("PREFECT_SERVER_EPHEMERAL_ENABLED", "false")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     return home
+
+
+__all__ = ["weaviate_url"]

@@ -27,7 +27,6 @@ from overstory.stores.contract import Store, Tenant
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
@@ -60,18 +59,11 @@ async def export_dataset(store: Store, tenant: Tenant, dataset: Dataset, folder:
     Raises:
         UsageError: the folder exists and is not empty.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty: export into a new folder.")
-    building = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir(parents=True)
+    building = await asyncio.to_thread(_begin, folder)
     files = {kind.__name__: await _export_kind(tenant, dataset, kind, building) for kind in KINDS}
     index = await store.read_manifest(dataset.id)
     manifest = ArchiveManifest(format_version=FORMAT_VERSION, dataset=dataset, index=index, files=files)
-    await asyncio.to_thread(_write_manifest, building, manifest)
-    if folder.exists():
-        folder.rmdir()
-    building.rename(folder)
+    await asyncio.to_thread(_finish, building, folder, manifest)
     return manifest
 
 
@@ -137,13 +129,25 @@ def _schema(kind: type[Row], dimensions: int) -> "pa.Schema":
     return pa.schema([(name, arrow_type(kind, name, dimensions)) for name in names])
 
 
-def _write_manifest(folder: Path, manifest: ArchiveManifest) -> None:
-    path = folder / MANIFEST
+def _begin(folder: Path) -> Path:
+    """An empty folder beside the wanted one, to be renamed when it is whole."""
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty: export into a new folder.")
+    building = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    return building
+
+
+def _finish(building: Path, folder: Path, manifest: ArchiveManifest) -> None:
     text = json.dumps(json.loads(manifest.model_dump_json()), indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-    for written in folder.iterdir():
+    (building / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    for written in building.iterdir():
         with written.open("rb") as file:
             os.fsync(file.fileno())
+    if folder.exists():
+        folder.rmdir()
+    building.rename(folder)
 
 
 def _check_files(folder: Path, manifest: ArchiveManifest) -> None:

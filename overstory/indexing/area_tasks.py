@@ -12,13 +12,11 @@ from overstory.indexing.condensing import condense
 from overstory.indexing.documents import order_key
 from overstory.indexing.plans import Job, PlannedBucket
 from overstory.models import Category, Document, Entity, GlobalContextSummary, TextSummary
-from overstory.settings import Settings
+from overstory.settings import IndexSettings, Settings
 from overstory.stores.contract import Tenant
 from overstory.writer import AreaInput, AreaTask, Writer
 
 _TOPICS = 24
-_PROMPT_SHARE = 0.6
-"""Of the model's window, for the inputs; the rest is for instructions and answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,14 @@ async def prepare(
     prepared = []
     for bucket in buckets:
         ordered = sorted(inputs[bucket.id], key=lambda i: (i.occurred_at, i.order, i.key))
-        task = _task(bucket, ordered, categories.get(bucket.id, ()), entities.get(bucket.id, ()), settings)
+        task = _task(
+            bucket,
+            ordered,
+            categories.get(bucket.id, ()),
+            entities.get(bucket.id, ()),
+            settings.index,
+            writer.input_tokens,
+        )
         prepared.append(
             PreparedArea(
                 bucket=bucket,
@@ -66,9 +71,7 @@ async def prepare(
 
 def fingerprint(writer: Writer, task: AreaTask) -> str:
     """What a text is written from: equal fingerprints mean that it need not be written again."""
-    parts = [
-        [i.key, i.text, i.occurred_at, i.superseded, [s.hex for s in i.summary_ids]] for i in task.inputs
-    ]
+    parts = [[i.key, i.text, i.occurred_at, i.superseded, [s.hex for s in i.summary_ids]] for i in task.inputs]
     whole = [writer.model, writer.prompt_version, task.is_root, task.max_tokens, parts]
     return hashlib.sha256(json.dumps(whole, ensure_ascii=True).encode()).hexdigest()
 
@@ -78,16 +81,16 @@ def _task(
     inputs: Sequence[AreaInput],
     categories: tuple[Category, ...],
     entities: tuple[str, ...],
-    settings: Settings,
+    limits: IndexSettings,
+    input_tokens: int,
 ) -> AreaTask:
-    budget = int(settings.models.context_tokens * _PROMPT_SHARE)
     return AreaTask(
         is_root=bucket.is_root,
         level=bucket.level,
-        inputs=_numbered(condense(_numbered(inputs), budget)),
+        inputs=_numbered(condense(_numbered(inputs), input_tokens)),
         categories=categories,
         entities=entities,
-        max_tokens=settings.index.root_tokens if bucket.is_root else settings.index.bucket_tokens,
+        max_tokens=limits.root_tokens if bucket.is_root else limits.bucket_tokens,
     )
 
 
@@ -110,9 +113,7 @@ async def _from_summaries(
     frequent = {b.id: _frequent_entities([summaries[c] for c in b.child_ids if c in summaries]) for b in buckets}
     wanted = list({e for entities in frequent.values() for e in entities})
     names = {e.id: e.name for e in await tenant.get(Entity, wanted)}
-    inputs = {
-        b.id: [_leaf_input(summaries[c], documents) for c in b.child_ids if c in summaries] for b in buckets
-    }
+    inputs = {b.id: [_leaf_input(summaries[c], documents) for c in b.child_ids if c in summaries] for b in buckets}
     return inputs, {key: tuple(names[e] for e in found if e in names) for key, found in frequent.items()}
 
 

@@ -1,7 +1,7 @@
 """From chunks to what they say: graph, summary, entities, edges, and the vectors of all of them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from uuid import UUID
@@ -9,8 +9,6 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
-from overstory.errors import ModelError
-from overstory.indexing import documents
 from overstory.models import (
     ChunkGraph,
     Document,

@@ -16,9 +16,7 @@ from overstory.indexing.served import Served, finish
 from overstory.indexing.tree_state import PlacedBucket, TreeChange, TreeState
 
 
-def draw_increment(
-    job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]
-) -> BuildPlan:
+def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:
     """Plan a build over a tree that is served; nothing is to be done when nothing in it changes."""
     state = TreeState.from_nodes(job.dataset_id, leaves, old.shape)
     change = apply_changes(state, _unplaced(state), (), pending, options)

@@ -42,7 +42,13 @@ async def writing(
     try:
         yield held
     except asyncio.CancelledError:
-        if renewal.done() and not renewal.cancelled() and (lost := renewal.exception()) and body and not body.uncancel():
+        if (
+            renewal.done()
+            and not renewal.cancelled()
+            and (lost := renewal.exception())
+            and body
+            and not body.uncancel()
+        ):
             raise lost from None
         raise
     finally:

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, cast
 from uuid import UUID
 
-
 from overstory import ids
 from overstory.errors import IndexMismatchError
 from overstory.indexing import publishing
@@ -161,5 +160,3 @@ def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions, pending: 
         pending=tuple(pending),
         nothing_to_do=True,
     )
-
-

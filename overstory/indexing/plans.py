@@ -107,4 +107,3 @@ def batches_of(plan: BuildPlan, size: int) -> list[Batch]:
             batches.append(batch)
         places.of.update({b.id: i for i, batch in enumerate(batches) for b in batch.buckets})
     return batches
-

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 from uuid import UUID
 
 from overstory.indexing import planning
@@ -19,41 +18,33 @@ _BATCH = 256
 _TEXT_OF_A_TOKEN = "word"
 
 
-class Prices(Protocol):
-    """What a model's tokens cost."""
-
-    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float: ...
-
-
-async def preview(
-    opened: OpenDataset, options: TreeOptions | None, purpose: str, *, reuse: bool, price: Prices | None
-) -> IndexPreview:
+async def preview(opened: OpenDataset, options: TreeOptions | None, purpose: str, *, reuse: bool) -> IndexPreview:
     """Count what a build would ask of the model; nothing is written."""
     store, tenant = opened.runtime.store, opened.tenant
     manifest = await store.read_manifest(tenant.dataset_id)
     chosen = planning.choose_options(opened.dataset.name, manifest, options, purpose)
     plan = await planning.look_ahead(opened, manifest, chosen, purpose, reuse=reuse)
-    levels = [] if plan.nothing_to_do else await _levels(opened, plan, price)
-    costs = [level.cost_usd for level in levels]
+    levels = [] if plan.nothing_to_do else await _levels(opened, plan)
+    prompt, completion = sum(row.prompt_tokens for row in levels), sum(row.completion_tokens for row in levels)
     return IndexPreview(
         model=opened.runtime.writer.model,
         buckets=plan.buckets,
         calls=sum(level.calls for level in levels),
-        prompt_tokens=sum(level.prompt_tokens for level in levels),
-        completion_tokens=sum(level.completion_tokens for level in levels),
-        cost_usd=None if price is None else sum(c or 0.0 for c in costs),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=opened.runtime.writer.cost_usd(prompt, completion),
         levels=tuple(levels),
         incomplete_documents=len(await tenant.find(Document, "state", [INCOMPLETE])),
     )
 
 
-async def _levels(opened: OpenDataset, plan: BuildPlan, price: Prices | None) -> list[LevelPreview]:
+async def _levels(opened: OpenDataset, plan: BuildPlan) -> list[LevelPreview]:
     known: dict[UUID, GlobalContextSummary] = {}
     unwritten: set[UUID] = set()
     rows: dict[int, LevelPreview] = {}
     for batch in batches_of(plan, _BATCH):
         paid = await _paid(opened, plan, batch, known, unwritten)
-        row = _level(opened, batch, paid, price)
+        row = _level(opened, batch, paid)
         old = rows.get(batch.level)
         rows[batch.level] = row if old is None else _add(old, row)
     return [rows[level] for level in sorted(rows)]
@@ -81,9 +72,7 @@ async def _paid(
     return todo
 
 
-def _level(
-    opened: OpenDataset, batch: Batch, paid: Sequence[AreaTask | None], price: Prices | None
-) -> LevelPreview:
+def _level(opened: OpenDataset, batch: Batch, paid: Sequence[AreaTask | None]) -> LevelPreview:
     writer = opened.runtime.writer
     widest = _widest(opened, batch.buckets, plan_size=max(len(b.child_ids) for b in batch.buckets))
     ceilings = [writer.token_ceiling(task or widest) for task in paid]
@@ -95,7 +84,7 @@ def _level(
         calls=len(paid),
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cost_usd=None if price is None else price.cost_usd(prompt, completion),
+        cost_usd=writer.cost_usd(prompt, completion),
     )
 
 

@@ -58,9 +58,7 @@ async def settle(store: Store, tenant: Tenant, lease: Lease) -> Manifest:
 async def begin(store: Store, manifest: Manifest, lease: Lease, job: Job) -> Manifest:
     """Write down that a build has begun, so that its rows are found whatever happens to it."""
     build = Build(number=job.generation, purpose=job.purpose, started_at=datetime.now(UTC))
-    begun = replace(
-        manifest, unpublished=(*manifest.unpublished, build), last_number=build.number, token=lease.token
-    )
+    begun = replace(manifest, unpublished=(*manifest.unpublished, build), last_number=build.number, token=lease.token)
     await store.write_manifest(begun, lease)
     return begun
 

@@ -43,7 +43,14 @@ async def read_served(tenant: Tenant, generation: int) -> Served:
 
 
 def _served_bucket(
-    key: bytes, bucket: bytes, level: int, is_root: bool, children: list[bytes], degraded: str, stale: bool, withheld: bool
+    key: bytes,
+    bucket: bytes,
+    level: int,
+    is_root: bool,
+    children: list[bytes],
+    degraded: str,
+    stale: bool,
+    withheld: bool,
 ) -> ServedBucket:
     return ServedBucket(
         key=ids.uuid_of(key),

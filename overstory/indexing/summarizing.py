@@ -235,9 +235,7 @@ class Shelf:
                 _settle(taken, None)
 
 
-def _settle(
-    taken: Sequence[tuple[GlobalContextSummary, "asyncio.Future[None]"]], error: Exception | None
-) -> None:
+def _settle(taken: Sequence[tuple[GlobalContextSummary, "asyncio.Future[None]"]], error: Exception | None) -> None:
     for _, stored in taken:
         if stored.done():
             continue

@@ -14,6 +14,8 @@ from overstory.writer import AreaDraft, AreaTask, ChunkInput, ChunkReading
 
 __all__ = ["OfflineWriter", "extractive_area", "read_text"]
 
+_MOST_INPUT_TOKENS = 16_000
+"""Rules have no window; more would only take longer."""
 _LONG_TEXT = 20_000
 """Characters from which reading is moved to a thread; a usual chunk takes less than a millisecond."""
 
@@ -32,6 +34,10 @@ class OfflineWriter:
     def prompt_version(self) -> str:
         return "offline-1"
 
+    @property
+    def input_tokens(self) -> int:
+        return _MOST_INPUT_TOKENS
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         if len(chunk.text) > _LONG_TEXT:
             return await asyncio.to_thread(read_text, chunk.text)
@@ -40,6 +46,12 @@ class OfflineWriter:
     async def write_area(self, task: AreaTask, problems: Sequence[str], usage: Usage) -> AreaDraft:
         """The same proposal every time: there is nothing that another try would change."""
         return await asyncio.to_thread(extractive_area, task)
+
+    def token_ceiling(self, task: AreaTask) -> tuple[int, int]:
+        return 0, 0
+
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        return 0.0
 
     async def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:
         """Quote the sentences of the context that fit the question, and say that they are quotations."""

@@ -6,8 +6,18 @@ from uuid import UUID
 
 import numpy as np
 
-from overstory.columns import columns_of
-from overstory.models import FINDABLE, HEAVY, KINDS, TEXT_KINDS, VECTOR_KINDS, GlobalContextSummary, Row, Vector, Vectors
+from overstory.columns import RowT, columns_of
+from overstory.models import (
+    FINDABLE,
+    HEAVY,
+    KINDS,
+    TEXT_KINDS,
+    VECTOR_KINDS,
+    GlobalContextSummary,
+    Row,
+    Vector,
+    Vectors,
+)
 
 _LENGTH_TOLERANCE = 1e-2
 KEY_FIELDS: dict[type[Row], frozenset[str]] = {
@@ -92,13 +102,13 @@ def check_changes(kind: type[Row], changes: Iterable[Mapping[str, Any]]) -> None
         raise ValueError(f"{min(fixed)!r} of a stored {kind.__name__} can't change: put a new row")
 
 
-def left_out(kind: type[Row], without: Collection[str]) -> dict[str, Any]:
+def left_out(kind: type[RowT], without: Collection[str]) -> dict[str, Any]:
     """What stands for the fields that a caller does not need.
 
     Raises:
         ValueError: one of them is no heavy field of the kind.
     """
-    heavy = HEAVY.get(kind, {})
+    heavy = HEAVY.get(kind.__name__, {})
     if unknown := set(without) - heavy.keys():
         raise ValueError(f"{kind.__name__} can't be read without {sorted(unknown)}: only without {sorted(heavy)}")
     return {name: heavy[name] for name in without}

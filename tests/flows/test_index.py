@@ -136,7 +136,9 @@ async def test_usable_answers_are_taken_at_the_first_try(model: ScriptedModelSer
     assert len(model.chats) == index.buckets + 1
 
 
-@pytest.mark.parametrize("behaviour", [cut_off(), say("Just some words."), chatter(), refuse()], ids=["cut", "plain", "chat", "refused"])
+@pytest.mark.parametrize(
+    "behaviour", [cut_off(), say("Just some words."), chatter(), refuse()], ids=["cut", "plain", "chat", "refused"]
+)
 async def test_an_unusable_answer_is_replaced_and_marked(model: ScriptedModelServer, behaviour):
     await remember(notes(12))
     model.when(behaviour, text="Note 7:", schema="AreaAnswer")
@@ -182,7 +184,9 @@ async def test_a_model_that_is_down_leaves_no_half_index(model: ScriptedModelSer
     failed = await improve(build_global_context_index=True)
 
     config = {"include_global_context_index": True}
-    answers = await recall("What about Northstar?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=config)
+    answers = await recall(
+        "What about Northstar?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=config
+    )
     assert failed.index.status is IndexStatus.FAILED
     assert "openai/scripted" in failed.index.reason and failed.warnings
     assert failed.index.generation == 0

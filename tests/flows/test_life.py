@@ -178,7 +178,9 @@ async def test_an_older_generation_can_be_asked():
     await remember([SourceDocument(f"{CANARY} arrived.", source="c.md")], self_improvement=False)
     second = await build()
 
-    old = await recall("All?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=WITH_INDEX, generation=first.generation)
+    old = await recall(
+        "All?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=WITH_INDEX, generation=first.generation
+    )
 
     assert old[0].generation == first.generation < second.generation
     with pytest.raises(GenerationNotFoundError):

@@ -50,7 +50,9 @@ def test_the_wheel_holds_one_top_level_name(wheel: Path):
     tops = {name.split("/")[0] for name in names}
 
     assert {t for t in tops if not t.endswith(".dist-info")} == {"overstory"}
-    assert {"overstory/tasks/__init__.py", "overstory/flows/__init__.py", "overstory/retrieval/__init__.py"} <= set(names)
+    assert {"overstory/tasks/__init__.py", "overstory/flows/__init__.py", "overstory/retrieval/__init__.py"} <= set(
+        names
+    )
     assert "overstory/py.typed" in names
 
 

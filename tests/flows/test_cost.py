@@ -1,0 +1,117 @@
+"""What a build will cost, and where it stops."""
+
+import pytest
+
+from overstory import datasets, global_context_index_pipeline, improve, remember
+from overstory.errors import ConfigurationError
+from overstory.results import IndexStatus
+from overstory.testing import ScriptedModelServer, fail, say
+from tests.flows.conftest import notes
+
+
+@pytest.fixture
+def priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_INPUT_USD_PER_MILLION", "1")
+    monkeypatch.setenv("LLM_OUTPUT_USD_PER_MILLION", "4")
+
+
+async def preview():
+    found = (await improve(preview=True)).preview
+    assert found is not None
+    return found
+
+
+async def test_the_preview_is_what_the_build_then_does(model: ScriptedModelServer, priced: None):
+    await remember(notes(50))
+    model.forget()
+
+    expected = await preview()
+    nothing_asked = len(model.chats)
+    index = (await improve(build_global_context_index=True)).index
+
+    assert nothing_asked == 0
+    assert expected.calls == index.model_calls == sum(level.calls for level in expected.levels)
+    assert index.usage.prompt_tokens <= expected.prompt_tokens
+    assert index.usage.completion_tokens <= expected.completion_tokens
+    assert 0 < index.usage.cost_usd <= expected.cost_usd
+
+
+async def test_the_preview_of_an_increment_counts_only_what_it_touches(model: ScriptedModelServer):
+    await remember(notes(40))
+    await improve(build_global_context_index=True)
+    await remember(notes(3, first=40), self_improvement=False)
+
+    expected = await preview()
+    index = (await improve(build_global_context_index=True)).index
+
+    assert expected.calls == index.model_calls < expected.buckets
+    assert (await preview()).calls == 0
+
+
+async def test_the_preview_counts_what_an_interrupted_build_left(model: ScriptedModelServer):
+    await remember(notes(40))
+    whole = await preview()
+    await improve(build_global_context_index=True, max_calls=4)
+
+    rest = await preview()
+
+    assert rest.calls == whole.calls - 4
+
+
+async def test_without_a_price_the_cost_is_unknown_and_a_cap_in_money_refused(model: ScriptedModelServer):
+    await remember(notes(4))
+
+    assert (await preview()).cost_usd is None
+    with pytest.raises(ConfigurationError, match="LLM_INPUT_USD_PER_MILLION"):
+        await improve(build_global_context_index=True, max_cost_usd=1)
+
+
+async def test_a_cap_in_money_is_never_passed(model: ScriptedModelServer, priced: None):
+    await remember(notes(60))
+
+    stopped = (await improve(build_global_context_index=True, max_cost_usd=0.05)).index
+
+    assert stopped.status is IndexStatus.STOPPED
+    assert stopped.usage.cost_usd <= 0.05
+    assert (await datasets.status("main_dataset")).generation == 0
+
+
+async def test_without_a_model_it_costs_nothing():
+    await remember(notes(10))
+
+    found = await preview()
+
+    assert (found.prompt_tokens, found.cost_usd) == (0, 0.0)
+
+
+async def test_a_model_that_always_chats_costs_at_most_attempts_times_texts(model: ScriptedModelServer):
+    await remember(notes(16))
+    model.forget()
+    model.when(say("Let me think about this."), schema="AreaAnswer")
+
+    index = (await improve(build_global_context_index=True)).index
+
+    assert index.degraded == index.buckets + 1
+    assert len(model.chats) <= 3 * (index.buckets + 1)
+
+
+async def test_a_model_that_always_fails_is_asked_a_bounded_number_of_times(model: ScriptedModelServer):
+    await remember(notes(16))
+    model.forget()
+    model.when(fail(500))
+
+    await improve(build_global_context_index=True)
+
+    assert len(model.chats) <= 2 * 5
+
+
+async def test_a_rebuild_can_be_stopped_too(model: ScriptedModelServer):
+    await remember(notes(20))
+    first = (await improve(build_global_context_index=True)).index
+    options = {"rebuild": True, "bucketing_strategy": "graph", "max_bucket_size": 4}
+
+    stopped = await global_context_index_pipeline(max_calls=2, **options)
+    finished = await global_context_index_pipeline(**options)
+
+    assert (stopped.status, stopped.generation) == (IndexStatus.STOPPED, first.generation)
+    assert (finished.reused, finished.written) == (2, finished.buckets - 1)
