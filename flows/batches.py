@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-from uuid import UUID
 
 from overstory.layout import tasks
 from overstory.settings import OFFLINE, Settings
@@ -23,7 +22,7 @@ class NotStartedError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Done(Generic[R]):
     result: R
-    place: tuple[UUID, ...]
+    place: tuple[object, ...]
     """In the graph of the run."""
 
 

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
-from uuid import UUID
 
 from overstory.errors import StoreUnavailableError
 from overstory.runtime import current_runtime
@@ -26,7 +25,7 @@ RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
 
 _orchestrated: ContextVar[bool] = ContextVar("orchestrated", default=False)
-_place: ContextVar[tuple[UUID, ...]] = ContextVar("place", default=())
+_place: ContextVar[tuple[object, ...]] = ContextVar("place", default=())
 
 
 @contextmanager
@@ -45,14 +44,14 @@ def is_orchestrated() -> bool:
     return _orchestrated.get()
 
 
-def place() -> tuple[UUID, ...]:
-    """Where the caller stands in the graph of a run: the task runs that end before its next one begins."""
+def place() -> tuple[object, ...]:
+    """Where the caller stands in the graph of a run: after which task runs its next one comes."""
     return _place.get()
 
 
-def go_to(places: Sequence[tuple[UUID, ...]]) -> None:
+def go_to(places: Sequence[tuple[object, ...]]) -> None:
     """Go on after all of these places: the next task gets an edge from each."""
-    _place.set(tuple(dict.fromkeys(run for one in places for run in one)))
+    _place.set(tuple({id(run): run for one in places for run in one}.values()))
 
 
 def task(
@@ -76,8 +75,8 @@ def task(
             from .prefect_tasks import run_as_task
 
             name = run_name(_arguments(function, args, kwargs))
-            run_id, result = await run_as_task(function, name, tags, _place.get(), args, kwargs)
-            _place.set((run_id,))
+            finished, result = await run_as_task(function, name, tags, _place.get(), args, kwargs)
+            _place.set((finished,))
             return result
 
         return call

@@ -2,13 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
-from uuid import UUID
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import State, StateDetails, TaskRun
-from prefect.context import TaskRunContext
-from prefect.states import Completed
+from prefect.client.schemas.objects import State, TaskRun
 
 from overstory.errors import StoreUnavailableError
 
@@ -17,24 +14,28 @@ from .policies import LOST_CONNECTION_RETRIES, RETRY_DELAYS_SECONDS
 R = TypeVar("R")
 
 
+class Finished:
+    """Stands for a finished task run: Prefect draws an edge to each that is handed to a later one."""
+
+
 async def run_as_task(
     function: Callable[..., Awaitable[R]],
     name: str,
     tags: tuple[str, ...],
-    after: Sequence[UUID],
+    after: Sequence[object],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> tuple[UUID, R]:
-    """Run a task of the flow run around it; the id of its run, and its result.
+) -> tuple[Finished, R]:
+    """Run a task of the flow run around it; what stands for its run, and its result.
 
-    The arguments are bound here, not handed to Prefect, which would look for futures in each bucket of a plan; edges
-    of the graph are those to the task runs `after` which it comes.
+    Arguments and result are kept from Prefect, which would look for futures in each bucket of a plan, and hold
+    results for as long as the flow runs.
     """
-    run_ids: list[UUID] = []
+    results: list[R] = []
 
-    async def bound() -> R:
-        run_ids.append(_current_run())
-        return await function(*args, **kwargs)
+    async def bound() -> Finished:
+        results.append(await function(*args, **kwargs))
+        return Finished()
 
     configured: Task[[], Any] = task(
         name=function.__name__.replace("_", " "),
@@ -48,18 +49,8 @@ async def run_as_task(
         cache_policy=NO_CACHE,
         persist_result=False,
     )(bound)
-    result: R = await configured(wait_for=[_finished(run) for run in after])
-    return run_ids[-1], result
-
-
-def _current_run() -> UUID:
-    context = TaskRunContext.get()
-    assert context is not None, "a task runs in the context that Prefect has made for it"
-    return context.task_run.id
-
-
-def _finished(run_id: UUID) -> State[None]:
-    return Completed(state_details=StateDetails(task_run_id=run_id))
+    finished: Finished = await configured(wait_for=list(after))
+    return finished, results[-1]
 
 
 async def _lost_connection(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
