@@ -12,6 +12,7 @@ from overstory.writer import Embedder, Writer
 from .completion import answer, user_prompt
 from .evidence import freshness_of
 from .graph import graph_completion
+from .hiding import hide_forgetting
 from .hybrid import hybrid_completion
 from .passages import chunks, lexical_chunks, rag_completion, summaries
 from .question import Question
@@ -59,6 +60,7 @@ async def ask(
         StoreError, ModelError: what was needed did not work, by its kind.
     """
     generation = generation_of(manifest, question.generation)
+    tenant = hide_forgetting(tenant)
     scene = Scene(
         question=question,
         dataset=dataset,

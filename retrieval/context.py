@@ -15,7 +15,7 @@ one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`. Nothing el
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity, TextSummary
@@ -90,10 +90,17 @@ def _text_title(node: DocumentChunk | TextSummary) -> str:
     return f"{start}{common}{date}"
 
 
-def content_of(node: Node) -> str:
-    if isinstance(node, Entity):
-        return clean_text(node.description) or clean_name(node.type) or clean_name(node.name)
-    return clean_text(node.text)
+def content_of(node: Node, texts: Sequence[str] = ()) -> str:
+    """What a node says: an entity by its description, unless one of the texts says that already."""
+    if not isinstance(node, Entity):
+        return clean_text(node.text)
+    told = " ".join(node.description.split())
+    description = "" if any(told in text for text in texts) else node.description
+    return clean_text(description) or clean_name(node.type) or clean_name(node.name)
+
+
+def _texts(fragment: Fragment) -> list[str]:
+    return [" ".join(node.text.split()) for node in fragment.nodes if not isinstance(node, Entity)]
 
 
 # --- the graph context -----------------------------------------------------------------------------
@@ -101,8 +108,11 @@ def content_of(node: Node) -> str:
 
 def render_fragment(fragment: Fragment, max_content_tokens: int | None = None) -> str:
     """The nodes and connections of a fragment; empty for an empty one."""
-    titles = titles_of(fragment)
-    nodes = [_render_node(titles[node.id], _shortened(content_of(node), max_content_tokens)) for node in fragment.nodes]
+    titles, texts = titles_of(fragment), _texts(fragment)
+    nodes = [
+        _render_node(titles[node.id], _shortened(content_of(node, texts), max_content_tokens))
+        for node in fragment.nodes
+    ]
     sections = [_section(NODES, "\n".join(nodes)), _section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
     return "\n\n".join(section for section in sections if section)
 

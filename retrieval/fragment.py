@@ -1,15 +1,15 @@
-"""The memory fragment: the small graph of one question, its scores, and its best connections."""
+"""The memory fragment: the small graph of one question, its scores, and what of it is kept."""
 
 import asyncio
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
 from overstory import ids
-from overstory.models import DEFAULT_WEIGHT, Edge
+from overstory.models import DEFAULT_WEIGHT, Edge, Entity, TextSummary
 
 from .projections import Material, Node
 
@@ -22,6 +22,10 @@ PENALTY_DISTANCE: Final = 2.0
 """Of what was not compared with the question: the largest cosine distance."""
 NEUTRAL_DISTANCE: Final = 1.0
 """Of `contains`, which is as true of every question: that of unrelated directions."""
+CONNECTIONS_SHARE: Final = 3
+"""One place in so many is kept for connections, whatever texts are nearer."""
+_ENDS_AND_EDGE = 3
+"""A node by itself costs what a connection does whose ends and edge are all as far as the node."""
 _LARGE = 2_000
 """Nodes from which on scoring would hold up the event loop."""
 _Edge: TypeAlias = tuple[int, int, str, float, str]
@@ -41,55 +45,96 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A node that stands in a fragment by itself: a text, or an entity where there was room left."""
+
+    node: Node
+    score: float
+
+
+Pick: TypeAlias = Connection | Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
     """What was kept for a question, best first."""
 
-    connections: tuple[Connection, ...] = ()
-    isolated: tuple[Node, ...] = ()
-    """Nodes that matched and have no connection, where there was room left."""
+    picks: tuple[Pick, ...] = ()
     distances: Mapping[UUID, float]
 
     def first(self, count: int) -> "Fragment":
-        """The best `count` connections and isolated nodes of it."""
-        alone = max(count - len(self.connections), 0)
-        return Fragment(connections=self.connections[:count], isolated=self.isolated[:alone], distances=self.distances)
+        """The best `count` connections and nodes of it."""
+        return Fragment(picks=self.picks[:count], distances=self.distances)
 
     @property
     def size(self) -> int:
-        return len(self.connections) + len(self.isolated)
+        return len(self.picks)
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        return tuple(pick for pick in self.picks if isinstance(pick, Connection))
+
+    @property
+    def isolated(self) -> tuple[Node, ...]:
+        """Nodes that stand by themselves."""
+        return tuple(pick.node for pick in self.picks if isinstance(pick, Standing))
 
     @property
     def nodes(self) -> list[Node]:
-        """Each node once, in the order in which the best connections name them."""
-        ends = (end for connection in self.connections for end in (connection.source, connection.target))
-        return list({node.id: node for node in (*ends, *self.isolated)}.values())
+        """Each node once, in the order in which the best picks name them."""
+        ends = chain.from_iterable(_nodes_of(pick) for pick in self.picks)
+        return list({node.id: node for node in ends}.values())
+
+
+def _nodes_of(pick: Pick) -> tuple[Node, ...]:
+    return (pick.source, pick.target) if isinstance(pick, Connection) else (pick.node,)
+
+
+def merged(fragments: Sequence[Fragment], top_k: int) -> Fragment:
+    """The best of several fragments, nothing of it twice."""
+    picks: dict[tuple[str, ...], Pick] = {}
+    for pick in chain.from_iterable(fragment.picks for fragment in fragments):
+        name = pick.relationship_name if isinstance(pick, Connection) else ""
+        key = (name, *(str(node.id) for node in _nodes_of(pick)))
+        if key not in picks or pick.score < picks[key].score:
+            picks[key] = pick
+    distances: dict[UUID, float] = {}
+    for fragment in reversed(fragments):
+        distances |= fragment.distances
+    best = sorted(picks.items(), key=lambda item: (item[1].score, item[0]))[:top_k]
+    return Fragment(picks=tuple(pick for _, pick in best), distances=distances)
 
 
 async def cut(material: Material, top_k: int, feedback_influence: float = 0.0) -> Fragment:
-    """Build the graph of the material and keep its `top_k` best connections."""
+    """Build the graph of the material and keep what of it is nearest to the question, `top_k` picks."""
     if len(material.nodes) > _LARGE:
         return await asyncio.to_thread(cut_now, material, top_k, feedback_influence)
     return cut_now(material, top_k, feedback_influence)
 
 
 def cut_now(material: Material, top_k: int, feedback_influence: float = 0.0) -> Fragment:
-    graph = project(material, feedback_influence)
-    connections = best_connections(graph, top_k)
-    return Fragment(
-        connections=tuple(connections),
-        isolated=tuple(best_isolated(graph, top_k - len(connections))),
-        distances=material.distances,
-    )
+    graph = project(material, feedback_influence, top_k)
+    picks = _mixed(standing_texts(graph, top_k), best_connections(graph, top_k), top_k)
+    alone = best_isolated(graph, top_k - len(picks))
+    return Fragment(picks=(*picks, *alone), distances=material.distances)
+
+
+def _mixed(texts: Sequence[Standing], connections: Sequence[Connection], top_k: int) -> list[Pick]:
+    """The best of both; a share of the places is kept for connections, where there are so many."""
+    kept = min(len(connections), top_k // CONNECTIONS_SHARE)
+    picks: list[Pick] = [*texts[: top_k - kept], *connections]
+    return sorted(picks, key=lambda pick: pick.score)[:top_k]
 
 
 # --- the graph -------------------------------------------------------------------------------------
 
 
-def project(material: Material, feedback_influence: float = 0.0) -> "nx.MultiDiGraph[int]":
+def project(material: Material, feedback_influence: float = 0.0, top_k: int | None = None) -> "nx.MultiDiGraph[int]":
     """The graph of the material: a node has its `row` and `cost`, an edge its `cost` and `text`, by relationship name.
 
     An edge has both ends among the nodes. `cost` is the weighted distance, see `cost_of`. Nodes go by the number of
-    their id, which Python hashes and compares ten times as fast as the id.
+    their id, which Python hashes and compares ten times as fast as the id. Of the `contains` edges, of which there
+    are many, only those are added that can be among the best `top_k`.
     """
     import networkx as nx
 
@@ -97,8 +142,13 @@ def project(material: Material, feedback_influence: float = 0.0) -> "nx.MultiDiG
     for node in material.nodes:
         distance = material.distances.get(node.id, PENALTY_DISTANCE)
         graph.add_node(node.id.int, row=node, cost=_cost(node, distance, feedback_influence))
-    connections = (_stored(material, feedback_influence), _made_from(material), _contains(material))
-    for source, target, name, cost, text in chain.from_iterable(connections):
+    contains = _contains(material)
+    if top_k is not None:
+        costs = dict(graph.nodes(data="cost"))
+        contains = iter(heapq.nsmallest(top_k, contains, key=lambda edge: (costs[edge[0]] + costs[edge[1]], edge)))
+    for source, target, name, cost, text in chain(
+        _stored(material, feedback_influence), _made_from(material), contains
+    ):
         if source in graph and target in graph:
             graph.add_edge(source, target, name, cost=cost, text=text)
     return graph
@@ -148,13 +198,16 @@ def _neutral(distance: float) -> float:
 
 
 def best_connections(graph: "nx.MultiDiGraph[int]", top_k: int) -> list[Connection]:
-    """The connections with the lowest sum over both ends and the edge; ties by ids and name."""
-    costs = dict(graph.nodes(data="cost"))
+    """The connections with the lowest sum over both ends and the edge; ties by ids and name.
+
+    That a summary is made from a chunk is not among them: it says nothing, and both say the same.
+    """
+    costs, rows = dict(graph.nodes(data="cost")), graph.nodes(data="row")
     scored = [
         (costs[source] + costs[target] + cost, source, target, name)
         for source, target, name, cost in graph.edges(keys=True, data="cost")
+        if not isinstance(rows[source], TextSummary)
     ]
-    rows = graph.nodes(data="row")
     return [
         Connection(
             source=rows[source],
@@ -167,9 +220,30 @@ def best_connections(graph: "nx.MultiDiGraph[int]", top_k: int) -> list[Connecti
     ]
 
 
-def best_isolated(graph: "nx.MultiDiGraph[int]", count: int) -> list[Node]:
-    """The nodes without any connection that are nearest to the question."""
+def standing_texts(graph: "nx.MultiDiGraph[int]", top_k: int) -> list[Standing]:
+    """The best chunks, and the best summaries whose chunk is not in the graph; ties by id.
+
+    Chunk and summary are one matter, of which the chunk says more: it stands for both, with the score of the
+    connection between them.
+    """
+    rows, costs = graph.nodes(data="row"), dict(graph.nodes(data="cost"))
+    scores = {node: _ENDS_AND_EDGE * cost for node, cost in costs.items() if not isinstance(rows[node], Entity)}
+    for summary, chunk, cost in graph.edges(data="cost"):
+        if isinstance(rows[summary], TextSummary):
+            scores[chunk] = costs[summary] + costs[chunk] + cost
+            del scores[summary]
+    best = heapq.nsmallest(top_k, ((score, node) for node, score in scores.items()))
+    return [Standing(node=rows[node], score=score) for score, node in best]
+
+
+def best_isolated(graph: "nx.MultiDiGraph[int]", count: int) -> list[Standing]:
+    """The entities without any connection that are nearest to the question."""
     if count <= 0:
         return []
-    alone = [(cost, node) for node, cost in graph.nodes(data="cost") if not graph.degree(node)]
-    return [graph.nodes[node]["row"] for _, node in heapq.nsmallest(count, alone)]
+    rows = graph.nodes(data="row")
+    alone = [
+        (cost, node)
+        for node, cost in graph.nodes(data="cost")
+        if isinstance(rows[node], Entity) and not graph.degree(node)
+    ]
+    return [Standing(node=rows[node], score=_ENDS_AND_EDGE * cost) for cost, node in heapq.nsmallest(count, alone)]

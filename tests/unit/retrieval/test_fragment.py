@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from overstory import ids
 from overstory.models import DocumentChunk, Edge, Entity, TextSummary
-from retrieval.fragment import CONTAINS, MADE_FROM, NEUTRAL_DISTANCE, PENALTY_DISTANCE, cut, cut_now, project
+from retrieval.fragment import CONTAINS, MADE_FROM, NEUTRAL_DISTANCE, PENALTY_DISTANCE, cut, cut_now, merged, project
 from retrieval.projections import Material
 
 HOME = ids.make_id("home")
@@ -99,16 +99,58 @@ def test_fields_of_rows_give_the_structural_connections():
     assert set(graph.edges(keys=True)) == {(short.id.int, text.id.int, MADE_FROM), (text.id.int, ANNA.id.int, CONTAINS)}
 
 
-def test_made_from_is_as_far_as_its_ends_and_contains_stays_neutral():
+def test_a_chunk_stands_for_its_summary_as_far_as_both_are_and_contains_stays_neutral():
     text = chunk("Anna works.", ANNA)
     short = summary(text)
     distances = {short.id: 0.2, text.id: 0.4, ANNA.id: 0.5}
     material = Material(entities=[ANNA], chunks=[text], summaries=[short], distances=distances)
 
-    made_from, contains = cut_now(material, 5).connections
+    pair, contains = cut_now(material, 5).picks
 
-    assert made_from.score == pytest.approx(1.5 * (0.2 + 0.4 + 0.3))
+    assert pair.node is text
+    assert pair.score == pytest.approx(1.5 * (0.2 + 0.4 + 0.3))
     assert contains.score == pytest.approx(1.5 * (0.4 + 0.5 + NEUTRAL_DISTANCE))
+
+
+def test_a_summary_stands_by_itself_where_its_chunk_did_not_match():
+    short = summary(chunk("Anna works."))
+
+    (pick,) = cut_now(Material(summaries=[short], distances={short.id: 0.2}), 5).picks
+
+    assert pick.node is short
+    assert pick.score == pytest.approx(3 * 1.5 * 0.2)
+
+
+def test_a_third_of_the_places_is_kept_for_connections():
+    texts = [chunk(f"Text {n}.", ANNA) for n in range(9)]
+    distances = {text.id: 0.1 for text in texts} | {ANNA.id: 0.9}
+
+    fragment = cut_now(Material(entities=[ANNA], chunks=texts, distances=distances), 6)
+
+    assert len(fragment.isolated) == 4
+    assert len(fragment.connections) == 2
+
+
+def test_only_contains_that_can_be_kept_are_in_the_graph():
+    people = [entity(f"Person {n}") for n in range(20)]
+    text = chunk("All of them.", *people)
+    distances = {person.id: n / 20 for n, person in enumerate(people)}
+    material = Material(entities=people, chunks=[text], distances=distances)
+
+    graph = project(material, top_k=3)
+
+    assert {target for _, target in graph.edges()} == {person.id.int for person in people[:3]}
+
+
+def test_of_several_fragments_the_best_picks_are_kept_once():
+    near, far = chunk("Near."), chunk("Far.")
+    one = cut_now(Material(chunks=[near, far], distances={near.id: 0.4, far.id: 0.8}), 5)
+    other = cut_now(Material(chunks=[near], distances={near.id: 0.2}), 5)
+
+    both = merged([one, other], 2)
+
+    assert [node.text for node in both.nodes] == ["Near.", "Far."]
+    assert both.picks[0].score == other.picks[0].score
 
 
 def test_feedback_counts_only_as_far_as_it_is_configured():

@@ -1,0 +1,130 @@
+"""Documents that are being forgotten, out of every question's sight from the first moment on.
+
+To forget takes several writes. Until they are done, what they will remove is hidden here: rows by their document,
+an entity or edge whose words are the document's, and every text of the index that rests on it.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from uuid import UUID
+
+from overstory import ids
+from overstory.models import (
+    FORGETTING,
+    Document,
+    DocumentChunk,
+    Edge,
+    Entity,
+    GlobalContextSummary,
+    Hit,
+    Row,
+    Vector,
+)
+from overstory.stores.contract import RowT, Tenant
+
+from .waves import wave
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    keys: frozenset[UUID] = frozenset()
+    summaries: frozenset[UUID] = frozenset()
+    chunks: int = 0
+
+
+async def find_hidden(tenant: Tenant) -> Hidden:
+    """The keys of what belongs to documents that are being forgotten."""
+    documents = await tenant.find(Document, "state", [FORGETTING])
+    if not documents:
+        return Hidden()
+    chunks = await tenant.find(DocumentChunk, "document_id", documents)
+    async with wave() as group:
+        entities = group.create_task(tenant.find(Entity, "chunk_id", chunks))
+        edges = group.create_task(tenant.find(Edge, "chunk_id", chunks))
+    summaries = frozenset(map(ids.summary_id, chunks))
+    keys = summaries.union(documents, chunks, entities.result(), edges.result())
+    return Hidden(keys, summaries, len(chunks))
+
+
+def hide_forgetting(tenant: Tenant) -> Tenant:
+    """A tenant for one question, that shows nothing of documents that are being forgotten."""
+    return cast(Tenant, _VisibleTenant(tenant))
+
+
+class _VisibleTenant:
+    """Looks up what is hidden while the first call runs; all calls that need no filter go to the tenant itself."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self._tenant = tenant
+        self._finding: asyncio.Task[Hidden] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tenant, name)
+
+    async def _hidden(self) -> Hidden:
+        if self._finding is None:
+            self._finding = asyncio.create_task(find_hidden(self._tenant))
+        return await asyncio.shield(self._finding)
+
+    async def count(self, kind: type[Row]) -> int:
+        async with wave() as group:
+            hidden, number = group.create_task(self._hidden()), group.create_task(self._tenant.count(kind))
+        return number.result() - (hidden.result().chunks if kind is DocumentChunk else 0)
+
+    async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
+        async with wave() as group:
+            hidden = group.create_task(self._hidden())
+            rows = group.create_task(self._tenant.get(kind, keys, without=without))
+        return [_shown(row, hidden.result()) for row in rows.result() if row.key not in hidden.result().keys]
+
+    async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
+        async with wave() as group:
+            hidden = group.create_task(self._hidden())
+            rows = group.create_task(self._tenant.areas(ids, generation))
+        return [_shown(row, hidden.result()) for row in rows.result()]
+
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+        async with wave() as group:
+            hidden = group.create_task(self._hidden())
+            edges = group.create_task(self._tenant.edges_between(node_ids))
+        return [edge for edge in edges.result() if edge.key not in hidden.result().keys]
+
+    async def find(
+        self, kind: type[Row], field: str, values: Sequence[UUID | str], *, limit: int | None = None
+    ) -> list[UUID]:
+        async with wave() as group:
+            hidden = group.create_task(self._hidden())
+            keys = group.create_task(self._tenant.find(kind, field, values, limit=limit))
+        return [key for key in keys.result() if key not in hidden.result().keys]
+
+    async def search_vectors(
+        self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None
+    ) -> list[Hit]:
+        async with wave() as group:
+            found = group.create_task(self._hidden())
+            hits = group.create_task(self._tenant.search_vectors(kind, vector, limit, generation=generation))
+        hidden = found.result().keys
+        if not hidden or limit is None:
+            return [hit for hit in hits.result() if hit.key not in hidden]
+        wider = await self._tenant.search_vectors(kind, vector, limit + len(hidden), generation=generation)
+        return [hit for hit in wider if hit.key not in hidden][:limit]
+
+    async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
+        async with wave() as group:
+            found = group.create_task(self._hidden())
+            hits = group.create_task(self._tenant.search_text(kind, query, limit))
+        hidden = found.result().keys
+        if not hidden:
+            return hits.result()
+        wider = await self._tenant.search_text(kind, query, limit + len(hidden))
+        return [hit for hit in wider if hit.key not in hidden][:limit]
+
+
+def _shown(row: RowT, hidden: Hidden) -> RowT:
+    """The row; a text of the index that rests on what is hidden is withheld."""
+    if not hidden.summaries or not isinstance(row, GlobalContextSummary):
+        return row
+    below = {leaf for fact in row.content.facts for leaf in fact.summary_ids}.union(row.child_ids)
+    return row if hidden.summaries.isdisjoint(below) else cast(RowT, replace(row, text="", withheld=True))
