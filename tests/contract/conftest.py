@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from overstory.models import Dataset
+from overstory.settings import StoreSettings
 from overstory.stores.contract import Store, Tenant
 from overstory.stores.embedded import EmbeddedStore
 from overstory.stores.memory import MemoryStore
@@ -36,9 +37,20 @@ async def _embedded(place: Path, clock: Clock, access_control: bool) -> AsyncIte
         await store.close()
 
 
-FACTORIES: dict[str, Any] = {"memory": _memory, "embedded": _embedded}
-MARKS: dict[str, Any] = {}
-"""Of a store that needs a server: `pytest.mark.weaviate`."""
+@asynccontextmanager
+async def _weaviate(place: str, clock: Clock, access_control: bool) -> AsyncIterator[Store]:
+    from overstory.stores.weaviate import WeaviateStore
+
+    store = WeaviateStore(StoreSettings(url=place, access_control=access_control), clock=clock, settle_seconds=0)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+FACTORIES: dict[str, Any] = {"memory": _memory, "embedded": _embedded, "weaviate": _weaviate}
+MARKS: dict[str, Any] = {"weaviate": pytest.mark.weaviate}
+"""Of a store that needs a server."""
 
 
 @pytest.fixture
@@ -48,10 +60,11 @@ def clock() -> Clock:
 
 @pytest_asyncio.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in FACTORIES])
 async def new_store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[NewStore]:
+    place = request.getfixturevalue("weaviate_url") if request.param == "weaviate" else tmp_path / "home"
     async with AsyncExitStack() as stack:
 
         async def open_one(*, access_control: bool = True) -> Store:
-            return await stack.enter_async_context(FACTORIES[request.param](tmp_path / "home", clock, access_control))
+            return await stack.enter_async_context(FACTORIES[request.param](place, clock, access_control))
 
         yield open_one
 

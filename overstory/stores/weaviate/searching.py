@@ -1,0 +1,104 @@
+"""Nearest vectors and shared words.
+
+The server breaks ties as it likes. So a search asks for some more than its limit, and for still more while the last
+of them is as near as the one at the limit; then the order is made here.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import UUID
+
+import numpy as np
+from weaviate.classes.query import MetadataQuery
+
+from overstory.errors import StoreError
+from overstory.models import Hit, Vector
+from overstory.stores.nearest import halves, nearest
+from overstory.stores.weaviate.reading import MOST, Rows, Stored, seen_by
+from overstory.stores.weaviate.schema import shape_of
+from overstory.words import query_words
+
+_SPARE = 10
+_VECTORS_A_PAGE = 500
+_LEAST_SCORE = 1e-6
+"""Of a row all of whose shared words are in every row."""
+
+
+async def search_vectors(rows: Rows, vector: Vector, limit: int | None, generation: int | None) -> list[Hit]:
+    query, condition = vector.tolist(), None if generation is None else seen_by(generation)
+
+    async def search(count: int) -> list[Hit]:
+        found = await rows.link.read(
+            lambda: rows.collection.query.near_vector(
+                query,
+                limit=count,
+                filters=condition,
+                return_properties=False,
+                return_metadata=MetadataQuery(distance=True),
+            )
+        )
+        return [Hit(_key(stored), min(max(stored.metadata.distance or 0.0, 0.0), 2.0)) for stored in found.objects]
+
+    hits = await _whole_ties(search, MOST if limit is None else limit)
+    if hits is None:
+        return await _compare_all(rows, vector, limit, generation)
+    return sorted(hits, key=lambda hit: (hit.score, hit.key))[:limit]
+
+
+async def search_text(rows: Rows, query: str, limit: int) -> list[Hit]:
+    words = query_words(query)
+    if not words:
+        return []
+    fields = [f"{field}_words" for field in shape_of(rows.kind).text_fields]
+
+    async def search(count: int) -> list[Hit]:
+        found = await rows.link.read(
+            lambda: rows.collection.query.bm25(
+                " ".join(words),
+                query_properties=fields,
+                limit=count,
+                return_properties=False,
+                return_metadata=MetadataQuery(score=True),
+            )
+        )
+        return [Hit(_key(stored), max(stored.metadata.score or 0.0, _LEAST_SCORE)) for stored in found.objects]
+
+    hits = await _whole_ties(search, limit)
+    if hits is None:
+        raise StoreError(f"{rows.link.address.place}: more than {MOST:,} rows share words with this query.")
+    return sorted(hits, key=lambda hit: (-hit.score, hit.key))[:limit]
+
+
+async def _whole_ties(search: Callable[[int], Awaitable[list[Hit]]], limit: int) -> list[Hit] | None:
+    """At least the first `limit` hits, and all that equal the last of these; None where the server can't give them."""
+    count = limit + _SPARE
+    while count < MOST:
+        hits = await search(count)
+        if len(hits) < count or hits[limit - 1].score != hits[-1].score:
+            return hits
+        count *= 4
+    hits = await search(MOST)
+    whole = len(hits) < MOST or (limit < MOST and hits[limit - 1].score != hits[-1].score)
+    return hits if whole else None
+
+
+async def _compare_all(rows: Rows, vector: Vector, limit: int | None, generation: int | None) -> list[Hit]:
+    """Compare with every vector here, where more rows are asked for than the server gives."""
+    stored = [s async for s in _with_vectors(rows, generation)]
+    if not stored:
+        return []
+    vectors = np.asarray([s.vector["default"] for s in stored], dtype=np.float32)
+    return nearest(vectors, halves(s.uuid.bytes for s in stored), vector, limit)
+
+
+async def _with_vectors(rows: Rows, generation: int | None) -> AsyncIterator[Stored]:
+    properties = () if generation is None else ("valid_from", "valid_to")
+    async for stored in rows.scan(properties, vectors=True, page=_VECTORS_A_PAGE):
+        values = stored.properties
+        if "default" in stored.vector and (
+            generation is None or values["valid_from"] <= generation < values["valid_to"]
+        ):
+            yield stored
+
+
+def _key(stored: Stored) -> UUID:
+    return UUID(int=stored.uuid.int)
