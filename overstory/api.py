@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from uuid import UUID
 
 from overstory import access
@@ -12,7 +13,7 @@ from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.sources import SourceInput
-from overstory.layout import flows, retrieval
+from overstory.layout import flows, retrieval, tasks
 from overstory.models import Document, Permission
 from overstory.results import (
     ForgetResult,
@@ -65,11 +66,16 @@ async def remember(
     result: RememberResult = await flows.remember.remember(
         opened.dataset.id, data, node_set=tags, wait_seconds=wait_seconds
     )
-    if self_improvement and (await runtime.store.read_manifest(opened.dataset.id)).serving:
-        await flows.improve.improve(
-            opened.dataset.id, build_global_context_index=not run_in_background, wait_seconds=wait_seconds
-        )
-    return result
+    if not self_improvement or not (await runtime.store.read_manifest(opened.dataset.id)).serving:
+        return result
+    improved = await improve(
+        opened.dataset.id,
+        build_global_context_index=True,
+        run_in_background=run_in_background,
+        user=user,
+        wait_seconds=wait_seconds,
+    )
+    return replace(result, index=improved.index)
 
 
 async def improve(
@@ -87,7 +93,8 @@ async def improve(
 
     Args:
         build_global_context_index: also bring the tree of summaries up to date; a first one has graph buckets of 4.
-        run_in_background: needs a Prefect server; without one the index is skipped with a warning.
+        run_in_background: let the deployment `improve` of the Prefect server do all of it, in order, and return at
+            once with `.index.run_id` and `.index.run_url`; without a server the index is skipped with a warning.
         max_calls: stop at so many texts asked of the model; the next run goes on from there.
         max_cost_usd: stop before the calls cost more; refused when no price is known for the model.
         preview: only say what the index would take, in `.preview`; nothing is done or paid.
@@ -105,6 +112,18 @@ async def improve(
     if preview:
         found = await previewing.preview(opened, None, IMPROVE, reuse=True)
         return ImproveResult(dataset=opened.dataset.name, index=None, preview=found)
+    budget = _budget(runtime, max_calls, max_cost_usd)
+    if run_in_background and runtime.settings.orchestration.wanted:
+        started = await _start(
+            "improve",
+            opened,
+            user,
+            build_global_context_index=build_global_context_index,
+            max_calls=max_calls,
+            max_cost_usd=max_cost_usd,
+            wait_seconds=wait_seconds,
+        )
+        return ImproveResult(dataset=opened.dataset.name, index=started)
     skipped = build_global_context_index and run_in_background
     result: ImproveResult = await flows.improve.improve(
         opened.dataset.id,
@@ -150,6 +169,18 @@ async def global_context_index_pipeline(
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
     budget = _budget(runtime, max_calls, max_cost_usd)
+    if run_in_background and runtime.settings.orchestration.wanted:
+        chosen = {"reuse_unchanged": reuse_unchanged} if rebuild else {}
+        return await _start(
+            "rebuild" if rebuild else "global_context_index_pipeline",
+            opened,
+            user,
+            **asdict(options),
+            **chosen,
+            max_calls=max_calls,
+            max_cost_usd=max_cost_usd,
+            wait_seconds=wait_seconds,
+        )
     if run_in_background:
         return _skipped_index()
     result: IndexResult = await flows.index.global_context_index_pipeline(
@@ -302,14 +333,21 @@ def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None)
     return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=at_most)
 
 
+async def _start(flow: str, opened: OpenDataset, user: User, **parameters: object) -> IndexResult:
+    """Let the deployment of a flow do the work."""
+    dataset = opened.dataset
+    own = dataset.owner_id == access.user_id(user)
+    given = {"dataset": dataset.name if own else str(dataset.id), "user": str(user or ""), **parameters}
+    started = await tasks.background.start(flow, given)
+    return IndexResult(status=IndexStatus.STARTED, run_id=started.run_id, run_url=started.run_url)
+
+
 def _skipped_index() -> IndexResult:
     logger.warning("run_in_background: %s.", _NO_BACKGROUND)
     return IndexResult(status=IndexStatus.SKIPPED, reason=_NO_BACKGROUND)
 
 
 def _with_skipped_index(result: ImproveResult) -> ImproveResult:
-    from dataclasses import replace
-
     return replace(result, index=_skipped_index(), warnings=(*result.warnings, _NO_BACKGROUND))
 
 

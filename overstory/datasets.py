@@ -12,6 +12,7 @@ from overstory.indexing import archive, publishing
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
 from overstory.indexing.verification import Violation
+from overstory.layout import tasks
 from overstory.models import (
     INCOMPLETE,
     Dataset,
@@ -28,7 +29,7 @@ from overstory.models import (
     Row,
     TextSummary,
 )
-from overstory.results import DatasetStatus, TreeEntry
+from overstory.results import DatasetStatus, RunStatus, TreeEntry
 from overstory.runtime import OpenDataset, check_embedding, current_runtime
 
 User = str | UUID | None
@@ -112,6 +113,17 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         writer=lease.holder if lease else "",
         store=await tenant.describe(),
     )
+
+
+async def run_status(run_id: str | UUID) -> RunStatus:
+    """How a run that was started in the background stands.
+
+    Raises:
+        OrchestratorUnavailableError: the Prefect server does not answer.
+        UsageError: it knows no such run.
+    """
+    status: RunStatus = await tasks.background.run_status(run_id)
+    return status
 
 
 async def tree(

@@ -14,6 +14,12 @@ class SearchType(StrEnum):
 
     GRAPH_COMPLETION = "GRAPH_COMPLETION"
     HYBRID_COMPLETION = "HYBRID_COMPLETION"
+    GRAPH_COMPLETION_COT = "GRAPH_COMPLETION_COT"
+    GRAPH_COMPLETION_DECOMPOSITION = "GRAPH_COMPLETION_DECOMPOSITION"
+    GRAPH_COMPLETION_CONTEXT_EXTENSION = "GRAPH_COMPLETION_CONTEXT_EXTENSION"
+    GRAPH_SUMMARY_COMPLETION = "GRAPH_SUMMARY_COMPLETION"
+    TRIPLET_COMPLETION = "TRIPLET_COMPLETION"
+    TEMPORAL = "TEMPORAL"
     RAG_COMPLETION = "RAG_COMPLETION"
     CHUNKS = "CHUNKS"
     CHUNKS_LEXICAL = "CHUNKS_LEXICAL"
@@ -48,6 +54,8 @@ class IndexStatus(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     """A cap was reached; what is written is kept for the next run."""
+    STARTED = "started"
+    """A Prefect run does it in the background: `run_id`, `run_url`, and `datasets.run_status` tells how it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +93,22 @@ class IndexResult:
     run_id: str = ""
     """Of the Prefect run that does the work in the background."""
     run_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """How a run on the Prefect server stands."""
+
+    run_id: str
+    name: str
+    state: str
+    """Scheduled, Pending, Running, Completed, CompletedWithErrors, Failed, Cancelled, Crashed, …"""
+    message: str
+    """How it went, in one line."""
+    ended: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+    run_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +155,8 @@ class RememberResult:
     writer: str = ""
     embedder: str = ""
     seconds: float = 0.0
+    index: IndexResult | None = None
+    """Of the index that was brought up to date with it; None where there is none, or it was not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,11 +317,20 @@ class RecallResult:
     dataset_id: UUID
     query: str
     query_type: SearchType
+    route: str = ""
+    """Why this search type: what the automatic choice went by; empty when the caller named it."""
     evidence: Evidence
     freshness: Freshness
     usage: Usage = field(default_factory=Usage)
     value: Any = None
     """The validated object when a `response_model` was given."""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The documents behind the answer, by source key: of local evidence first, then of the index."""
+        areas = (*([self.evidence.root] if self.evidence.root else []), *self.evidence.areas)
+        passages = (passage.source for passage in self.evidence.passages)
+        return tuple(dict.fromkeys([*passages, *(source for area in areas for source in area.sources)]))
 
     @property
     def generation(self) -> int:

@@ -12,10 +12,13 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from overstory.errors import StoreUnavailableError
 from overstory.runtime import current_runtime
+
+if TYPE_CHECKING:
+    from prefect import State
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -119,6 +122,13 @@ def flow(
         return call
 
     return mark
+
+
+async def observed(dataset: str, work: Callable[[], Awaitable[Any]]) -> "State[Any]":
+    """Do the work of a Prefect flow; the final state of its run. Only for flows that Prefect has started."""
+    from .prefect_flows import Observed
+
+    return await Observed().run(dataset, work)
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
