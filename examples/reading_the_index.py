@@ -47,6 +47,7 @@ async def context(*, with_index: bool) -> str:
     """What a model would read; none is called."""
     [result] = await recall(
         QUESTION,
+        "GRAPH_COMPLETION",
         datasets=DATASET,
         top_k=4,
         only_context=True,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from overstory import datasets
-    from overstory.api import forget, global_context_index_pipeline, improve, recall, remember
+    from overstory.api import forget, global_context_index_pipeline, improve, remember
     from overstory.errors import OverstoryError
     from overstory.indexing.sources import SourceDocument
+    from overstory.recalling import forget_session, recall, recall_stream
     from overstory.results import SearchType
 
 _HOMES = {
@@ -23,7 +24,9 @@ _HOMES = {
     "forget": "overstory.api",
     "global_context_index_pipeline": "overstory.api",
     "improve": "overstory.api",
-    "recall": "overstory.api",
+    "forget_session": "overstory.recalling",
+    "recall": "overstory.recalling",
+    "recall_stream": "overstory.recalling",
     "remember": "overstory.api",
 }
 
@@ -33,9 +36,11 @@ __all__ = [
     "SourceDocument",
     "datasets",
     "forget",
+    "forget_session",
     "global_context_index_pipeline",
     "improve",
     "recall",
+    "recall_stream",
     "remember",
 ]
 

@@ -2,27 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from overstory import access
-from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError, NoDataError
+from overstory import access, sessions
+from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import previewing, sources
 from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.sources import SourceInput
-from overstory.layout import flows, retrieval, tasks
+from overstory.layout import flows, tasks
 from overstory.models import Document, Permission
 from overstory.results import (
     ForgetResult,
     ImproveResult,
     IndexResult,
     IndexStatus,
-    RecallResult,
     RememberResult,
-    SearchType,
 )
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 
@@ -194,74 +192,6 @@ async def global_context_index_pipeline(
     return result
 
 
-async def recall(
-    query_text: str,
-    query_type: SearchType | str | None = None,
-    *,
-    datasets: str | UUID | Sequence[str | UUID] | None = None,
-    top_k: int = 15,
-    only_context: bool = False,
-    wide_search_top_k: int | None = 100,
-    node_name: str | Sequence[str] | None = None,
-    node_name_filter: str = "OR",
-    neighborhood_depth: int | None = None,
-    context_token_budget: int | None = None,
-    system_prompt: str | None = None,
-    retriever_specific_config: Mapping[str, object] | None = None,
-    generation: int | None = None,
-    user: User = None,
-) -> list[RecallResult]:
-    """Ask a question of one or several datasets.
-
-    Args:
-        datasets: names or ids; None for all that the user may read.
-        top_k: connections, or passages, that the answer is built on.
-        only_context: call no model, and return the whole prompt that would have been sent.
-        wide_search_top_k: how many of each kind the first search looks at; None for all.
-        node_name: only documents with one of these tags (all of them with `node_name_filter="AND"`).
-        neighborhood_depth: also look so many steps around what was found.
-        context_token_budget: about how long the context may be; local evidence keeps three quarters of it.
-        retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3).
-        generation: a kept generation of the index, instead of the served one.
-
-    Returns:
-        One entry a dataset, in the order given; none for a dataset in which nothing was found.
-
-    Raises:
-        InvalidQueryError, DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
-    """
-    question = retrieval.question.make_question(
-        query_text,
-        query_type,
-        top_k=top_k,
-        only_context=only_context,
-        wide_search_top_k=wide_search_top_k,
-        node_name=node_name,
-        node_name_filter=node_name_filter,
-        neighborhood_depth=neighborhood_depth,
-        context_token_budget=context_token_budget,
-        system_prompt=system_prompt,
-        retriever_specific_config=retriever_specific_config,
-        generation=generation,
-    )
-    runtime = await current_runtime()
-    opened = await _readable(datasets, user)
-    answers = await asyncio.gather(
-        *[
-            retrieval.asking.ask(
-                question,
-                dataset=one.dataset,
-                tenant=one.tenant,
-                manifest=await runtime.store.read_manifest(one.dataset.id),
-                embedder=runtime.embedder,
-                writer=runtime.writer,
-            )
-            for one in opened
-        ]
-    )
-    return [a for a in answers if a is not None]
-
-
 async def forget(
     dataset: str | UUID,
     *,
@@ -280,19 +210,10 @@ async def forget(
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
     documents = None if document is None else await _document_ids(opened, document)
+    home = runtime.settings.store.home.expanduser()
+    await asyncio.to_thread(sessions.erase_dataset, home, opened.dataset.id)
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
     return result
-
-
-async def _readable(names: str | UUID | Sequence[str | UUID] | None, user: User) -> list[OpenDataset]:
-    runtime = await current_runtime()
-    if names is None:
-        visible = await runtime.store.list_datasets(access.user_id(user))
-        names = [d.id for d in visible]
-        if not names:
-            raise NoDataError("main_dataset")
-    several = [names] if isinstance(names, str | UUID) else list(names)
-    return [await access.find_dataset(runtime, name, user, Permission.READ) for name in several]
 
 
 async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str | UUID]) -> list[UUID]:
@@ -351,4 +272,4 @@ def _with_skipped_index(result: ImproveResult) -> ImproveResult:
     return replace(result, index=_skipped_index(), warnings=(*result.warnings, _NO_BACKGROUND))
 
 
-__all__ = ["forget", "global_context_index_pipeline", "improve", "recall", "remember"]
+__all__ = ["forget", "global_context_index_pipeline", "improve", "remember"]

@@ -1,5 +1,5 @@
 """A question → evidence → context → answer."""
 
-from . import asking, question
+from . import asking, question, scene, waves
 
-__all__ = ["asking", "question"]
+__all__ = ["asking", "question", "scene", "waves"]

@@ -1,27 +1,38 @@
 """The entry: one question to one dataset."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from overstory.errors import GenerationNotFoundError, NoDataError
 from overstory.models import Dataset, DocumentChunk, Generation, Manifest
-from overstory.results import RecallResult, SearchType
+from overstory.results import Freshness, RecallResult, SearchType
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder, Writer
 
-from .completion import answer, user_prompt
+from .completion import answer, answer_as_object, stream_answer, user_prompt
+from .condensed import graph_summary_completion, triplet_completion
+from .context import clean_name
 from .evidence import freshness_of
 from .graph import graph_completion
 from .hiding import hide_forgetting
 from .hybrid import hybrid_completion
 from .passages import chunks, lexical_chunks, rag_completion, summaries
 from .question import Question
+from .rounds import chain_of_thought, context_extension, decomposition
 from .scene import Findings, QueryVector, Scene, Strategy
+from .temporal import temporal
 from .waves import wave
 
 STRATEGIES: Final[Mapping[SearchType, Strategy]] = {
     SearchType.GRAPH_COMPLETION: graph_completion,
     SearchType.HYBRID_COMPLETION: hybrid_completion,
+    SearchType.GRAPH_COMPLETION_COT: chain_of_thought,
+    SearchType.GRAPH_COMPLETION_DECOMPOSITION: decomposition,
+    SearchType.GRAPH_COMPLETION_CONTEXT_EXTENSION: context_extension,
+    SearchType.GRAPH_SUMMARY_COMPLETION: graph_summary_completion,
+    SearchType.TRIPLET_COMPLETION: triplet_completion,
+    SearchType.TEMPORAL: temporal,
     SearchType.RAG_COMPLETION: rag_completion,
     SearchType.CHUNKS: chunks,
     SearchType.CHUNKS_LEXICAL: lexical_chunks,
@@ -29,7 +40,39 @@ STRATEGIES: Final[Mapping[SearchType, Strategy]] = {
 }
 
 
-async def ask(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found for a question in one dataset, before it is answered."""
+
+    scene: Scene
+    findings: Findings
+    freshness: Freshness
+
+    @property
+    def answered(self) -> bool:
+        """A model answers; else what was found is the result."""
+        return self.findings.answered and not self.scene.question.only_context
+
+    def result(self, text: str, value: Any = None) -> RecallResult:
+        question = self.scene.question
+        result = RecallResult(
+            text=text,
+            dataset=self.scene.dataset.name,
+            dataset_id=self.scene.dataset.id,
+            query=question.query_text,
+            query_type=question.query_type,
+            route=question.route,
+            evidence=self.findings.evidence,
+            freshness=self.freshness,
+            usage=self.scene.usage,
+            value=value,
+        )
+        if question.include_references and not question.only_context:
+            return replace(result, text=f"{text}{references_of(result)}")
+        return result
+
+
+async def search(
     question: Question,
     *,
     dataset: Dataset,
@@ -38,8 +81,8 @@ async def ask(
     embedder: Embedder,
     writer: Writer,
     vector: QueryVector | None = None,
-) -> RecallResult | None:
-    """Ask one dataset.
+) -> Found | None:
+    """Look for what answers a question in one dataset.
 
     Args:
         question: from `make_question`.
@@ -48,11 +91,11 @@ async def ask(
         manifest: its manifest, as current as the caller wants the index to be.
         embedder: the one that its vectors are of.
         writer: who answers.
-        vector: of the question, to share between datasets; embedded here when it is not given.
+        vector: of the question's `search_text`, to share between datasets; embedded here when it is not given.
 
     Returns:
-        The answer with its evidence; None when the dataset holds nothing that has to do with the question, in
-        which case no model was called.
+        What was found; None when the dataset holds nothing that has to do with the question, in which case no
+        model was called.
 
     Raises:
         GenerationNotFoundError: the generation that was asked for is not kept.
@@ -66,26 +109,60 @@ async def ask(
         dataset=dataset,
         tenant=tenant,
         generation=generation,
-        vector=vector or QueryVector(embedder, question.query_text),
+        vector=vector or QueryVector(embedder, question.search_text),
         writer=writer,
     )
     async with wave() as group:
         group.create_task(_require_data(scene))
-        search = group.create_task(STRATEGIES[question.query_type](scene))
+        found = group.create_task(STRATEGIES[question.query_type](scene))
         freshness = group.create_task(freshness_of(tenant, generation))
-    findings = search.result()
-    if not findings.context:
-        return None
-    return RecallResult(
-        text=await _text(scene, findings),
-        dataset=dataset.name,
-        dataset_id=dataset.id,
-        query=question.query_text,
-        query_type=question.query_type,
-        evidence=findings.evidence,
-        freshness=freshness.result(),
-        usage=scene.usage,
-    )
+    findings = found.result()
+    return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None
+
+
+async def ask(question: Question, **where: Any) -> RecallResult | None:
+    """Ask one dataset: `search`, with its arguments and errors, and the answer from what was found."""
+    found = await search(question, **where)
+    return None if found is None else await answer_from(found)
+
+
+async def answer_from(found: Found) -> RecallResult:
+    """The answer, or what stands for it where no model answers.
+
+    Raises:
+        ModelOutputError: a response model was asked for, and no reply was of its form.
+        ModelError: by its kind.
+    """
+    question, context = found.scene.question, found.findings.context
+    if not found.answered:
+        return found.result(_unanswered(found))
+    if question.response_model:
+        return found.result(*await answer_as_object(question, context, found.scene.writer, found.scene.usage))
+    return found.result(await answer(question, context, found.scene.writer, found.scene.usage))
+
+
+async def stream_from(found: Found) -> AsyncIterator[str | RecallResult]:
+    """The pieces of the answer as they come, then the whole result."""
+    question, context = found.scene.question, found.findings.context
+    if not found.answered or question.response_model:
+        whole = await answer_from(found)
+        yield whole.text
+        yield whole
+        return
+    pieces: list[str] = []
+    async for piece in stream_answer(question, context, found.scene.writer, found.scene.usage):
+        pieces.append(piece)
+        yield piece
+    whole = found.result("".join(pieces).strip())
+    if question.include_references:
+        yield references_of(whole)
+    yield whole
+
+
+def references_of(result: RecallResult) -> str:
+    """The documents behind an answer, to put after it."""
+    lines = [f"- {clean_name(source)}" for source in result.references]
+    return "\n\nReferences:\n" + "\n".join(lines) if lines else ""
 
 
 def generation_of(manifest: Manifest, number: int | None) -> Generation | None:
@@ -103,10 +180,6 @@ async def _require_data(scene: Scene) -> None:
         raise NoDataError(scene.dataset.name)
 
 
-async def _text(scene: Scene, findings: Findings) -> str:
-    question = scene.question
-    if not findings.answered:
-        return findings.context
-    if question.only_context:
-        return user_prompt(question.query_text, findings.context)
-    return await answer(question, findings.context, scene.writer, scene.usage)
+def _unanswered(found: Found) -> str:
+    question, context = found.scene.question, found.findings.context
+    return user_prompt(question, context) if found.findings.answered else context

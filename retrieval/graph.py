@@ -1,5 +1,6 @@
 """GRAPH_COMPLETION: the connections nearest to the question, with the prelude before them when it is asked for."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from overstory.results import Evidence
@@ -24,6 +25,13 @@ async def graph_completion(scene: Scene) -> Findings:
     )
     context = join(prelude.text, text)
     return Findings(context=context, evidence=await _evidence(scene, fragment, prelude, context))
+
+
+async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str]) -> Findings:
+    """A fragment as the context of an answer, nothing of the index before it."""
+    kept, text = fit_fragment(fragment, scene.question.context_token_budget)
+    prelude = Prelude(notes=tuple(notes) if text else ())
+    return Findings(context=text, evidence=await _evidence(scene, kept, prelude, text))
 
 
 async def find_fragment(scene: Scene) -> Fragment:

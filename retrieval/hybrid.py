@@ -33,7 +33,7 @@ from .context import clean_markdown, clean_name, join, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_material
-from .passages import by_words, fused, read_passages
+from .passages import by_words, fused, read_passages, render_passage
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material
 from .scene import Findings, Scene
@@ -164,7 +164,7 @@ def _fit_first_passage(lanes: Lanes, budget_tokens: int) -> tuple[Lanes, str]:
 
 
 def render(lanes: Lanes) -> str:
-    passages = "\n\n---\n\n".join(map(_render_passage, lanes.passages))
+    passages = "\n\n---\n\n".join(map(render_passage, lanes.passages))
     entities = "\n\n".join(map(_render_entity, lanes.entities, lanes.bullets))
     facts = "\n".join(f"- {fact}" for fact in lanes.facts)
     return join(_section(PASSAGES, passages), _section(ENTITIES, entities), _section(FACTS, facts))
@@ -172,12 +172,6 @@ def render(lanes: Lanes) -> str:
 
 def _section(heading: str, body: str) -> str:
     return f"{heading}\n{body}" if body else ""
-
-
-def _render_passage(passage: Passage) -> str:
-    origin = ", ".join(part for part in (clean_name(passage.source), passage.occurred_at) if part)
-    text = clean_markdown(passage.text)
-    return f"source: {origin}\n{text}" if origin else text
 
 
 def _render_entity(entity: Entity, bullets: Sequence[str]) -> str:

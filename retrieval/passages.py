@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from overstory.models import DocumentChunk, Hit, TextSummary
+from overstory.models import DocumentChunk, Hit, Row, TextSummary
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 
-from .context import clean_text, join, shorten
+from .context import clean_markdown, clean_name, clean_text, join, shorten
 from .evidence import passages_of
 from .projections import in_node_set, nearest
 from .relevance import has_to_do_with
@@ -17,6 +17,7 @@ from .scene import Findings, Scene
 
 TextKind: TypeAlias = type[DocumentChunk] | type[TextSummary]
 
+_WITHOUT: Final[Mapping[type[Row], tuple[str, ...]]] = {DocumentChunk: ("graph",), TextSummary: ()}
 FUSION_CONSTANT: Final = 60
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
@@ -61,11 +62,11 @@ async def by_words(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     """The chunks or summaries that share words with the question, in the node set where one was asked for."""
     question, tenant = scene.question, scene.tenant
     if not question.node_names:
-        return await tenant.search_text(kind, question.query_text, limit)
+        return await tenant.search_text(kind, question.search_text, limit)
     inside = set(await in_node_set(tenant, kind, question.node_names, question.every_node_name))
     wide = limit
     while inside:
-        hits = await tenant.search_text(kind, question.query_text, wide)
+        hits = await tenant.search_text(kind, question.search_text, wide)
         kept = [hit for hit in hits if hit.key in inside][:limit]
         if len(kept) == limit or len(hits) < wide:
             return kept
@@ -85,7 +86,7 @@ def fused(*rankings: Sequence[UUID], limit: int) -> dict[UUID, float]:
 
 async def read_passages(scene: Scene, kind: TextKind, hits: Sequence[Hit]) -> tuple[Passage, ...]:
     scores: Mapping[UUID, float] = {hit.key: hit.score for hit in hits}
-    rows: Sequence[DocumentChunk | TextSummary] = await scene.tenant.get(kind, list(scores))
+    rows: Sequence[DocumentChunk | TextSummary] = await scene.tenant.get(kind, list(scores), without=_WITHOUT[kind])
     return await passages_of(scene.tenant, ((row, scores[row.id]) for row in rows if row.text.strip()))
 
 
@@ -101,6 +102,13 @@ def _findings(passages: Sequence[Passage], budget_tokens: int | None) -> Finding
     text = join(*(passage.text for passage in kept))
     evidence = Evidence(passages=kept, context_tokens=estimate_tokens(text))
     return Findings(context=text, evidence=evidence, answered=False)
+
+
+def render_passage(passage: Passage) -> str:
+    """A passage under its source and date."""
+    origin = ", ".join(part for part in (clean_name(passage.source), passage.occurred_at) if part)
+    text = clean_markdown(passage.text)
+    return f"source: {origin}\n{text}" if origin else text
 
 
 def fit_passages(passages: Sequence[Passage], budget_tokens: int | None) -> tuple[Passage, ...]:

@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Final
+
+from pydantic import BaseModel
 
 from overstory.errors import InvalidQueryError
 from overstory.results import SearchType
+from overstory.sessions import Turn
+from overstory.words import query_words
+
+from .routing import Route, choose
 
 DEFAULT_SYSTEM_PROMPT: Final = (
     "Answer the question from the context below it and from nothing else. The context quotes documents: "
@@ -14,8 +22,19 @@ DEFAULT_SYSTEM_PROMPT: Final = (
 )
 MAX_QUESTION_CHARACTERS: Final = 32_000
 MAX_NEIGHBORHOOD_DEPTH: Final = 4
+OWN_WORDS: Final = 4
+"""Words from which on a question in a conversation is searched for by itself."""
+PASSAGE_TYPES: Final = frozenset({SearchType.CHUNKS, SearchType.CHUNKS_LEXICAL, SearchType.SUMMARIES})
+"""Types whose result is what was found."""
 NODE_NAME_FILTERS: Final = ("OR", "AND")
-INDEX_OPTIONS: Final[Mapping[str, object]] = {"include_global_context_index": False, "global_context_index_top_k": 3}
+PLAIN: Final = "plain"
+ADAPTIVE: Final = "adaptive"
+INDEX_MODES: Final = (PLAIN, ADAPTIVE)
+INDEX_OPTIONS: Final[Mapping[str, object]] = {
+    "include_global_context_index": False,
+    "global_context_index_top_k": 3,
+    "global_context_index_mode": PLAIN,
+}
 """What `retriever_specific_config` may hold, with the defaults."""
 
 
@@ -25,6 +44,8 @@ class Question:
 
     query_text: str
     query_type: SearchType
+    route: str = ""
+    """Why this type, where it was chosen for the caller."""
     top_k: int = 15
     only_context: bool = False
     wide_search_top_k: int | None = 100
@@ -36,8 +57,20 @@ class Question:
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
     include_index: bool = False
     index_top_k: int = 3
+    index_mode: str = PLAIN
+    include_references: bool = False
+    response_model: type[BaseModel] | None = None
+    history: tuple[Turn, ...] = ()
+    """What was asked and answered before in this conversation, oldest first."""
     generation: int | None = None
     feedback_influence: float = 0.0
+
+    @property
+    def search_text(self) -> str:
+        """What is searched for: a question that has little of its own goes on from the one before it."""
+        if self.history and len(query_words(self.query_text)) < OWN_WORDS:
+            return f"{self.history[-1].question} {self.query_text}"
+        return self.query_text
 
 
 def make_question(
@@ -52,15 +85,21 @@ def make_question(
     neighborhood_depth: int | None = None,
     context_token_budget: int | None = None,
     system_prompt: str | None = None,
+    system_prompt_path: str | PathLike[str] | None = None,
+    response_model: type[BaseModel] | None = None,
+    include_references: bool = False,
     retriever_specific_config: Mapping[str, object] | None = None,
     generation: int | None = None,
     feedback_influence: float = 0.0,
+    history: Sequence[Turn] = (),
+    auto_route: bool = True,
+    has_model: bool = True,
 ) -> Question:
     """Check a question and its parameters.
 
     Args:
         query_text: the question.
-        query_type: how to look for the answer; None lets `choose_type` decide.
+        query_type: how to look for the answer; None lets `routing.choose` decide.
         top_k: connections, or passages, to keep.
         only_context: call no model and return the prompt that it would have been sent.
         wide_search_top_k: matches of each kind that the fragment is built from; None for everything.
@@ -69,10 +108,16 @@ def make_question(
         neighborhood_depth: also what is up to so many steps away from the matches.
         context_token_budget: about how long the context may be; three quarters are kept for local evidence.
         system_prompt: instead of the default one.
+        system_prompt_path: a file that holds it.
+        response_model: a pydantic model that the answer is made an object of.
+        include_references: end the answer with the documents that it rests on.
         retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3; 0 or
-            less for the root alone).
+            less for the root alone), `global_context_index_mode` (`plain` or `adaptive`).
         generation: read this kept generation of the index instead of the served one.
         feedback_influence: from 0 (none) to 1: how much feedback counts beside distance.
+        history: the conversation so far.
+        auto_route: False for graph completion where no type is named.
+        has_model: a language model is configured.
 
     Raises:
         InvalidQueryError: the message names the parameter and what is allowed.
@@ -81,9 +126,13 @@ def make_question(
     names = _node_names(node_name)
     if names and neighborhood_depth is not None:
         raise InvalidQueryError("neighborhood_depth would leave the node set of node_name: give one of the two.")
+    include_index = _flag("include_global_context_index", options["include_global_context_index"])
+    text, asked = _text(query_text), _type(query_type)
+    route = Route(asked, "") if asked else choose(text, _flag("auto_route", auto_route), has_model, include_index)
     return Question(
-        query_text=_text(query_text),
-        query_type=_type(query_type) or choose_type(query_text),
+        query_text=text,
+        query_type=route.query_type,
+        route=route.reason,
         top_k=_positive("top_k", top_k),
         only_context=_flag("only_context", only_context),
         wide_search_top_k=_optional("wide_search_top_k", wide_search_top_k),
@@ -91,17 +140,47 @@ def make_question(
         every_node_name=_filter(node_name_filter) == "AND",
         neighborhood_depth=_depth(neighborhood_depth),
         context_token_budget=_optional("context_token_budget", context_token_budget),
-        system_prompt=DEFAULT_SYSTEM_PROMPT if system_prompt is None else _string("system_prompt", system_prompt),
-        include_index=_flag("include_global_context_index", options["include_global_context_index"]),
+        system_prompt=_system_prompt(system_prompt, system_prompt_path),
+        response_model=_response_model(response_model, route.query_type, has_model),
+        include_references=_flag("include_references", include_references),
+        include_index=include_index,
         index_top_k=_integer("global_context_index_top_k", options["global_context_index_top_k"]),
+        index_mode=_mode(options["global_context_index_mode"]),
         generation=None if generation is None else _integer("generation", generation),
         feedback_influence=_share("feedback_influence", feedback_influence),
+        history=tuple(history),
     )
 
 
-def choose_type(query_text: str) -> SearchType:
-    """The search type of a question that names none: graph completion, with a model or without."""
-    return SearchType.GRAPH_COMPLETION
+def _system_prompt(text: object, path: object) -> str:
+    if path is None:
+        return DEFAULT_SYSTEM_PROMPT if text is None else _string("system_prompt", text)
+    if text is not None:
+        raise InvalidQueryError("system_prompt and system_prompt_path were both given: give one of the two.")
+    if not isinstance(path, str | PathLike):
+        raise InvalidQueryError(f"system_prompt_path must be a path, not {type(path).__name__}.")
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidQueryError(f"system_prompt_path={str(path)!r} can't be read: {error}.") from error
+
+
+def _response_model(model: object, query_type: SearchType, has_model: bool) -> type[BaseModel] | None:
+    if model is None:
+        return None
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise InvalidQueryError("response_model must be a class of pydantic's BaseModel.")
+    if query_type in PASSAGE_TYPES:
+        raise InvalidQueryError(f"{query_type} returns passages, no answer that response_model could be made of.")
+    if not has_model:
+        raise InvalidQueryError("response_model needs a language model: set LLM_MODEL.")
+    return model
+
+
+def _mode(value: object) -> str:
+    if value not in INDEX_MODES:
+        raise InvalidQueryError(f"global_context_index_mode={value!r} must be one of {', '.join(INDEX_MODES)}.")
+    return str(value)
 
 
 def _string(name: str, value: object) -> str:

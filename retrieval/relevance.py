@@ -27,12 +27,12 @@ async def has_to_do_with(scene: Scene, distances: Iterable[float]) -> bool:
     nearest = min(distances, default=None)
     if nearest is None:
         return False
-    words = query_words(scene.question.query_text)
+    words = query_words(scene.question.search_text)
     if nearest < FAR_DISTANCE or not words or not OVERVIEW_WORDS.isdisjoint(words):
         return True
     async with wave() as group:
         searches = [
-            group.create_task(scene.tenant.search_text(kind, scene.question.query_text, 1))
+            group.create_task(scene.tenant.search_text(kind, scene.question.search_text, 1))
             for kind in (DocumentChunk, TextSummary, Entity)
         ]
     return any(search.result() for search in searches)

@@ -1,11 +1,11 @@
 """What a search type works with, and what it gives back."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from overstory.models import Dataset, Generation, Usage, Vector
+from overstory.models import Dataset, Generation, Usage, Vector, Vectors
 from overstory.results import Evidence
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder, Writer
@@ -14,20 +14,39 @@ from .question import Question
 
 
 class QueryVector:
-    """The vector of the question: embedded once, however many searches wait for it."""
+    """The vector of one text out of several that are embedded in one call, once, however many searches wait for it."""
 
-    def __init__(self, embedder: Embedder, text: str) -> None:
-        self._embedder, self._text = embedder, text
-        self._vector: asyncio.Task[Vector] | None = None
+    def __init__(self, embedder: Embedder, text: str, batch: "_Batch | None" = None, place: int = 0) -> None:
+        self._embedder = embedder
+        self._batch, self._place = batch or _Batch(embedder, [text]), place
 
     async def get(self) -> Vector:
-        if self._vector is None:
-            self._vector = asyncio.create_task(self._embed())
-        return await asyncio.shield(self._vector)
-
-    async def _embed(self) -> Vector:
-        vector: Vector = (await self._embedder.embed([self._text]))[0]
+        vector: Vector = (await self._batch.get())[self._place]
         return vector
+
+    def others(self, texts: Sequence[str]) -> "list[QueryVector]":
+        """The vectors of other texts, of the same embedder."""
+        return query_vectors(self._embedder, texts)
+
+
+def query_vectors(embedder: Embedder, texts: Sequence[str]) -> list[QueryVector]:
+    """The vectors of several texts, all embedded in one call when the first is asked for."""
+    batch = _Batch(embedder, texts)
+    return [QueryVector(embedder, text, batch, place) for place, text in enumerate(texts)]
+
+
+class _Batch:
+    def __init__(self, embedder: Embedder, texts: Sequence[str]) -> None:
+        self._embedder, self._texts = embedder, texts
+        self._vectors: asyncio.Task[Vectors] | None = None
+
+    async def get(self) -> Vectors:
+        if self._vectors is None:
+            self._vectors = asyncio.create_task(self._embed())
+        return await asyncio.shield(self._vectors)
+
+    async def _embed(self) -> Vectors:
+        return await self._embedder.embed(self._texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,11 @@
 """Store and model calls that don't need each other run at once, as one wave."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -13,6 +16,13 @@ async def wave() -> AsyncIterator[asyncio.TaskGroup]:
             yield group
     except BaseExceptionGroup as failures:
         raise _first(failures) from None
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results of all, in their order; of the first error, that error."""
+    async with wave() as group:
+        tasks = [group.create_task(one) for one in work]
+    return [task.result() for task in tasks]
 
 
 def _first(failure: BaseException) -> BaseException:

@@ -113,7 +113,12 @@ async def _ask(name: str, question: str, *, only_context: bool) -> Asked:
     async def answer(*, index: bool) -> "RecallResult | None":
         config = {"include_global_context_index": index}
         results = await overstory.recall(
-            question, datasets=name, top_k=TOP_K, only_context=only_context, retriever_specific_config=config
+            question,
+            "GRAPH_COMPLETION",
+            datasets=name,
+            top_k=TOP_K,
+            only_context=only_context,
+            retriever_specific_config=config,
         )
         return results[0] if results else None
 

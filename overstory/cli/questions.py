@@ -11,7 +11,18 @@ from overstory.cli.performing import finish, perform
 from overstory.cli.terminal import output
 
 SearchTypeName = Literal[
-    "GRAPH_COMPLETION", "HYBRID_COMPLETION", "RAG_COMPLETION", "CHUNKS", "CHUNKS_LEXICAL", "SUMMARIES"
+    "GRAPH_COMPLETION",
+    "HYBRID_COMPLETION",
+    "GRAPH_COMPLETION_COT",
+    "GRAPH_COMPLETION_DECOMPOSITION",
+    "GRAPH_COMPLETION_CONTEXT_EXTENSION",
+    "GRAPH_SUMMARY_COMPLETION",
+    "TRIPLET_COMPLETION",
+    "TEMPORAL",
+    "RAG_COMPLETION",
+    "CHUNKS",
+    "CHUNKS_LEXICAL",
+    "SUMMARIES",
 ]
 """The names of `SearchType`, written out so that `overstory --help` loads nothing."""
 

@@ -10,7 +10,7 @@ from retrieval.question import DEFAULT_SYSTEM_PROMPT, MAX_QUESTION_CHARACTERS, m
 def test_defaults_are_those_of_the_documentation():
     question = make_question("Who?")
 
-    assert question.query_type is SearchType.GRAPH_COMPLETION
+    assert question.query_type is SearchType.HYBRID_COMPLETION
     assert (question.top_k, question.wide_search_top_k, question.index_top_k) == (15, 100, 3)
     assert not question.include_index
     assert not question.only_context

@@ -1,0 +1,90 @@
+"""GRAPH_SUMMARY_COMPLETION and TRIPLET_COMPLETION: the graph context, condensed. The index is not read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from overstory import ids
+from overstory.models import DocumentChunk, Edge
+from overstory.results import Evidence, Passage
+from overstory.settings import OFFLINE
+from overstory.tokens import estimate_tokens
+
+from .context import CONNECTIONS, clean_name, clean_text, titles_of
+from .evidence import passages_of, triplets_of
+from .fragment import Connection, Fragment, cut
+from .graph import find_fragment, find_material, local_findings
+from .scene import Findings, Scene
+
+CONDENSE: Final = (
+    "The question is: {question}\n\nSummarise what this context says about it, in at most 200 words, with names, "
+    "dates and numbers as they stand. Leave out what has nothing to do with it.\n\n{context}"
+)
+SUMMARY: Final = "Summary of what was found:"
+
+
+async def graph_summary_completion(scene: Scene) -> Findings:
+    """The graph context in the model's words; as it is, with a note, where no model may be called."""
+    found = await local_findings(scene, await find_fragment(scene), ())
+    if not found.context:
+        return found
+    if scene.writer.model == OFFLINE or scene.question.only_context:
+        reason = "only_context calls no model" if scene.question.only_context else "no language model is configured"
+        return _noted(found, f"the graph context was not summarised: {reason}")
+    prompt = CONDENSE.format(question=scene.question.query_text, context=found.context)
+    pieces = scene.writer.answer(prompt, system_prompt=scene.question.system_prompt, usage=scene.usage)
+    summary = clean_text("".join([piece async for piece in pieces]))
+    if not summary:
+        return _noted(found, "the model's summary was empty: the graph context stands in its place")
+    context = f"{SUMMARY}\n{summary}"
+    return replace(found, context=context, evidence=replace(found.evidence, context_tokens=estimate_tokens(context)))
+
+
+def _noted(found: Findings, note: str) -> Findings:
+    return replace(found, evidence=replace(found.evidence, notes=(*found.evidence.notes, note)))
+
+
+async def triplet_completion(scene: Scene) -> Findings:
+    """The connections between entities alone, each with the sentence that states it."""
+    material = replace(await find_material(scene), chunks=(), summaries=())
+    whole = await cut(material, scene.question.top_k, scene.question.feedback_influence)
+    fragment = Fragment(picks=whole.connections, distances=whole.distances)
+    fragment, text = _fit(fragment, scene.question.context_token_budget)
+    evidence = Evidence(
+        triplets=triplets_of(fragment),
+        passages=await _stating(scene, fragment.connections) if text else (),
+        context_tokens=estimate_tokens(text),
+    )
+    return Findings(context=text, evidence=evidence)
+
+
+def _fit(fragment: Fragment, budget_tokens: int | None) -> tuple[Fragment, str]:
+    for count in range(fragment.size, 0, -1):
+        kept = fragment.first(count)
+        text = _render(kept)
+        if budget_tokens is None or estimate_tokens(text) <= budget_tokens:
+            return kept, text
+    return fragment.first(0), ""
+
+
+def _render(fragment: Fragment) -> str:
+    titles = titles_of(fragment)
+    return "\n".join([CONNECTIONS, *(_line(connection, titles) for connection in fragment.connections)])
+
+
+def _line(connection: Connection, titles: dict[UUID, str]) -> str:
+    name, stated = clean_name(connection.relationship_name), clean_name(connection.text)
+    line = f"{titles[connection.source.id]} --[{name}]--> {titles[connection.target.id]}"
+    return f"{line} ({stated})" if stated else line
+
+
+async def _stating(scene: Scene, connections: Sequence[Connection]) -> tuple[Passage, ...]:
+    """The chunks whose words the connections are."""
+    scores = {ids.edge_id(c.source.id, c.relationship_name, c.target.id): c.score for c in connections}
+    edges = await scene.tenant.get(Edge, list(scores))
+    by_chunk: dict[UUID, float] = {}
+    for edge in edges:
+        by_chunk.setdefault(edge.chunk_id, scores[edge.id])
+    chunks = await scene.tenant.get(DocumentChunk, list(by_chunk), without=("graph",))
+    return await passages_of(scene.tenant, ((chunk, by_chunk[chunk.id]) for chunk in chunks))
