@@ -9,7 +9,7 @@ from overstory.indexing.extracting import STAGE, ExtractReport
 from overstory.indexing.leasing import writing
 from overstory.indexing.sources import SourceInput
 from overstory.layout import tasks
-from overstory.models import Usage
+from overstory.models import FORGETTING, Document, Usage
 from overstory.progress import watcher
 from overstory.results import RememberResult
 from overstory.runtime import open_dataset
@@ -38,7 +38,9 @@ async def remember(
     opened = await open_dataset(dataset_id)
     runtime = opened.runtime
     lease = runtime.settings.store.lease_seconds
-    async with writing(runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds):
+    async with writing(runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
+            await tasks.remove.forget_documents(dataset_id, (), held.lease)
         report = await tasks.read.read_sources(dataset_id, data, node_set)
         reading = await read_chunks(dataset_id, report.document_ids, report.chunk_ids)
     return RememberResult(

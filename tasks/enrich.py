@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.indexing import documents, forgetting, removing
-from overstory.models import FORGETTING, INCOMPLETE, Document, Lease
+from overstory.models import FORGETTING, INCOMPLETE, Document, DocumentChunk, Lease
 from overstory.runtime import open_dataset
 
 from .policies import task
+
+_DOCUMENTS = 512
+"""So many are finished at once: their chunks are in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +33,15 @@ async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
 
 @task(lambda call: f"finish {len(call['document_ids'])} documents")
 async def finish_documents(dataset_id: UUID, document_ids: Sequence[UUID]) -> int:
-    """Remove what earlier versions of documents held and these do not; mark those that are complete. Chunks removed."""
+    """Remove what earlier versions and readings held and the present ones do not; mark what is complete. Chunks removed."""
     opened = await open_dataset(dataset_id)
-    rows = await opened.tenant.get(Document, document_ids)
-    orphans = await documents.orphans_of(opened.tenant, rows)
-    removal = await removing.remove_chunks(opened.tenant, opened.runtime.embedder, orphans)
-    await documents.mark_complete(opened.tenant, rows)
-    return removal.chunks
+    tenant, embedder = opened.tenant, opened.runtime.embedder
+    removed = 0
+    for first in range(0, len(document_ids), _DOCUMENTS):
+        rows = await tenant.get(Document, document_ids[first : first + _DOCUMENTS])
+        removal = await removing.remove_chunks(tenant, embedder, await documents.orphans_of(tenant, rows))
+        removed += removal.chunks
+        chunks = await tenant.get(DocumentChunk, [c for d in rows for c in d.chunk_ids])
+        await removing.drop_outdated(tenant, embedder, chunks)
+        await documents.mark_complete(tenant, rows, chunks)
+    return removed

@@ -72,7 +72,8 @@ async def prepare(
 def fingerprint(writer: Writer, task: AreaTask) -> str:
     """What a text is written from: equal fingerprints mean that it need not be written again."""
     parts = [[i.key, i.text, i.occurred_at, i.superseded, [s.hex for s in i.summary_ids]] for i in task.inputs]
-    whole = [writer.model, writer.prompt_version, task.is_root, task.max_tokens, parts]
+    topics = [[[c.name, c.topics] for c in task.categories], task.entities]
+    whole = [writer.model, writer.prompt_version, task.is_root, task.max_tokens, parts, topics]
     return hashlib.sha256(json.dumps(whole, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Documents into a dataset: which are new, which have changed, and the chunks that are left to be read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -31,15 +31,18 @@ class Intake:
 async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_tokens: int) -> Intake:
     """Store documents and their chunks, unread; nothing happens to those that are stored as they are.
 
-    A document is marked incomplete before its chunks are written, so that a stop in between is seen.
+    Documents are marked incomplete first and get their new chunks last: a stop in between leaves an earlier version
+    whole, and of a new document a row without content, which the next call takes for a change.
     """
     documents = [_document(tenant.dataset_id, source) for source in sources]
     stored = {d.id: d for d in await tenant.get(Document, [d.id for d in documents])}
     changed = [(d, s) for d, s in zip(documents, sources, strict=True) if not _same(stored.get(d.id), d)]
     chunks = {d.id: _chunks(d, s.text, chunk_tokens) for d, s in changed}
     rows = [replace(d, chunk_ids=tuple(c.id for c in chunks[d.id])) for d, _ in changed]
-    await tenant.put(rows)
+    await tenant.patch(Document, {d.id: {"state": INCOMPLETE} for d in rows if d.id in stored})
+    await tenant.put([replace(d, content_hash="", chunk_ids=()) for d in rows if d.id not in stored])
     await _put_chunks(tenant, [c for d, _ in changed for c in chunks[d.id]])
+    await tenant.put(rows)
     return Intake(
         outcomes=tuple(_outcome(d, stored.get(d.id)) for d in documents),
         document_ids=tuple(d.id for d in rows),
@@ -54,14 +57,16 @@ async def orphans_of(tenant: Tenant, documents: Sequence[Document]) -> list[UUID
     return [key for key in found if key not in kept]
 
 
-async def mark_complete(tenant: Tenant, documents: Iterable[Document]) -> None:
-    """Mark the documents whose chunks are all read by the model itself."""
-    documents = list(documents)
-    wanted = [c for d in documents for c in d.chunk_ids]
-    read = {c.id for c in await tenant.get(DocumentChunk, wanted) if c.graph is not None}
-    summaries = await tenant.get(TextSummary, [ids.summary_id(c) for c in wanted])
-    fallbacks = {s.chunk_id for s in summaries if s.degraded}
-    done = [d.id for d in documents if all(c in read and c not in fallbacks for c in d.chunk_ids)]
+async def mark_complete(tenant: Tenant, documents: Sequence[Document], chunks: Sequence[DocumentChunk]) -> None:
+    """Mark the documents whose chunks are all read by the model itself.
+
+    Args:
+        chunks: all chunks of the documents that are stored.
+    """
+    read = {c.id for c in chunks if c.graph is not None}
+    summaries = await tenant.get(TextSummary, [ids.summary_id(c.id) for c in chunks])
+    finished = read - {s.chunk_id for s in summaries if s.degraded}
+    done = [d.id for d in documents if d.chunk_ids and finished.issuperset(d.chunk_ids)]
     await tenant.patch(Document, {key: {"state": COMPLETE} for key in done})
 
 

@@ -103,6 +103,15 @@ def nodes_of(chunk: DocumentChunk) -> ChunkNodes:
     return ChunkNodes(entities=list(entities.values()), edges=edges, labels=labels)
 
 
+def named_by(chunk: DocumentChunk) -> frozenset[UUID]:
+    """The ids of what a chunk's graph names: the same as those of `nodes_of`, without making the rows."""
+    graph = chunk.graph or ChunkGraph()
+    entities = {m.name: ids.entity_id(chunk.dataset_id, m.name) for m in graph.mentions}
+    known = [r for r in graph.relations if r.source in entities and r.target in entities]
+    edges = [ids.edge_id(entities[r.source], r.name, entities[r.target]) for r in known]
+    return frozenset([*entities.values(), *edges, *(ids.label_id(chunk.dataset_id, r.name) for r in known)])
+
+
 def _entity(chunk: DocumentChunk, mention: Mention) -> Entity:
     return Entity(
         id=ids.entity_id(chunk.dataset_id, mention.name),
@@ -142,7 +151,9 @@ async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[Docume
     """Write what was read. The chunks come last: one that has its graph has everything else too."""
     read = [replace(chunk, graph=reading.graph) for chunk, reading in done]
     nodes = [nodes_of(chunk) for chunk in read]
-    chunks = [replace(c, mentions=_mentions(n)) for c, n in zip(read, nodes, strict=True)]
+    # What a chunk named in an earlier reading stays among its mentions until `removing.drop_outdated`, so that a
+    # stop in between loses no trace of it, and batches that run at once don't remove what another one names.
+    chunks = [replace(c, mentions=_mentions(n, c.mentions)) for c, n in zip(read, nodes, strict=True)]
     summaries = [_summary(chunk, reading) for chunk, (_, reading) in zip(chunks, done, strict=True)]
     entities = await _unknown(tenant, Entity, [e for n in nodes for e in n.entities])
     edges = await _unknown(tenant, Edge, [e for n in nodes for e in n.edges])
@@ -163,8 +174,9 @@ async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[Docume
     await tenant.put(chunks, parts[3])
 
 
-def _mentions(nodes: ChunkNodes) -> tuple[UUID, ...]:
-    return tuple(dict.fromkeys(row.id for rows in (nodes.entities, nodes.edges, nodes.labels) for row in rows))
+def _mentions(nodes: ChunkNodes, earlier: Sequence[UUID]) -> tuple[UUID, ...]:
+    named = (row.id for rows in (nodes.entities, nodes.edges, nodes.labels) for row in rows)
+    return tuple(dict.fromkeys([*named, *earlier]))
 
 
 def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:

@@ -5,11 +5,14 @@ words that only the forgotten documents had: a text that still holds one, or has
 next improve has written it anew. Versions that only older generations see are removed.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 from overstory import ids
+from overstory.indexing import publishing
 from overstory.indexing.extracting import embed_texts
 from overstory.indexing.removing import remove_chunks
 from overstory.indexing.rendering import render_area
@@ -27,6 +30,9 @@ from overstory.models import (
 from overstory.stores.contract import Store, Tenant
 from overstory.words import STOP_WORDS, words_of
 from overstory.writer import Embedder
+
+_NAMELESS: Mapping[str, Any] = {"source": "", "title": "", "content_hash": "", "node_set": (), "chunk_ids": ()}
+"""What is left of a document while its traces are erased."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,12 +52,21 @@ class Forgotten:
 async def forget(
     store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, document_ids: Sequence[UUID]
 ) -> Forgotten:
-    """Forget documents. A stop anywhere is finished by the next call, or by the next improve."""
-    await tenant.patch(Document, {key: {"state": FORGETTING} for key in document_ids})
-    chunk_ids = await tenant.find(DocumentChunk, "document_id", document_ids) if document_ids else []
+    """Forget documents, and those that an earlier call began to forget.
+
+    A stop anywhere is finished by the next call that writes to the dataset: a document is marked first, and what is
+    left of it, a row of ids, goes last.
+    """
+    leaving = list(dict.fromkeys([*document_ids, *await tenant.find(Document, "state", [FORGETTING])]))
+    if not leaving:
+        return Forgotten()
+    await tenant.patch(Document, {key: {"state": FORGETTING} for key in leaving})
+    chunk_ids = await tenant.find(DocumentChunk, "document_id", leaving)
     result = await _cut_index(store, tenant, embedder, lease, chunk_ids)
     removal = await remove_chunks(tenant, embedder, chunk_ids)
-    result.documents = await tenant.delete(Document, document_ids)
+    await tenant.patch(Document, dict.fromkeys(leaving, _NAMELESS))
+    await tenant.erase_traces()
+    result.documents = await tenant.delete(Document, leaving)
     result.chunks, result.entities, result.edges = removal.chunks, removal.entities, removal.edges
     return result
 
@@ -59,23 +74,49 @@ async def forget(
 async def _cut_index(
     store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, chunk_ids: Sequence[UUID]
 ) -> Forgotten:
-    manifest = await store.read_manifest(tenant.dataset_id)
-    result = Forgotten()
-    gone = {ids.summary_id(c) for c in chunk_ids}
+    """Cut the served texts and remove all others above these chunks.
+
+    Texts are written from the root down, those of a level together: after a stop the lowest still name what is gone,
+    and lead to all above them again.
+    """
+    manifest = await publishing.settle(store, tenant, lease)
+    former = await _former_summaries(tenant)
+    gone = {ids.summary_id(c) for c in chunk_ids} | former
     above = await _rows_above(tenant, gone)
     served = [r for r in above if r.valid_from <= manifest.serving < r.valid_to]
     await _forget_generations(store, manifest, lease, [r for r in above if r not in served])
     await tenant.delete(GlobalContextSummary, [r.key for r in above if r not in served])
     if not served:
-        return result
-    own = await _OwnWords.of(tenant, chunk_ids)
-    kept = await _without_empty(tenant, served, gone)
-    rewritten = [await _cut(row, gone, own) for row in kept]
-    open_texts = [r for r in rewritten if not r.withheld]
+        return Forgotten()
+    own = await _OwnWords.of(tenant, chunk_ids, unknown=bool(former))
+    kept, empty = _without_empty(served, gone)
+    rewritten = [await _cut(row, gone, own) for row in reversed(kept)]
+    for _, rows in groupby(rewritten, key=lambda row: row.level):
+        await _put_cut(tenant, embedder, list(rows))
+    await tenant.delete(GlobalContextSummary, empty)
+    withheld = sum(row.withheld for row in rewritten)
+    return Forgotten(stale=len(rewritten) - withheld, withheld=withheld)
+
+
+async def _put_cut(tenant: Tenant, embedder: Embedder, rows: Sequence[GlobalContextSummary]) -> None:
+    open_texts = [r for r in rows if not r.withheld]
     await tenant.put(open_texts, await embed_texts(embedder, [r.text for r in open_texts]))
-    await tenant.put([r for r in rewritten if r.withheld])
-    result.stale, result.withheld = len(open_texts), len(rewritten) - len(open_texts)
-    return result
+    await tenant.put([r for r in rows if r.withheld])
+
+
+async def _former_summaries(tenant: Tenant) -> set[UUID]:
+    """Summaries that are gone, of earlier versions of documents, and that some row of the index still names.
+
+    Nobody knows any more which document said them, so that they go with whichever is forgotten next.
+    """
+    named: set[bytes] = set()
+    async for batch in tenant.batches(GlobalContextSummary, ["level", "child_ids"]):
+        for row in batch.to_pylist():
+            named.update(row["child_ids"] if row["level"] == 0 else ())
+    if named:
+        async for batch in tenant.batches(TextSummary, ["key"]):
+            named.difference_update(batch.column("key").to_pylist())
+    return {ids.uuid_of(key) for key in named}
 
 
 async def _rows_above(tenant: Tenant, summary_ids: Collection[UUID]) -> list[GlobalContextSummary]:
@@ -101,10 +142,10 @@ async def _forget_generations(
         await store.write_manifest(replace(manifest, generations=kept, token=lease.token), lease)
 
 
-async def _without_empty(
-    tenant: Tenant, served: Sequence[GlobalContextSummary], gone: Collection[UUID]
-) -> list[GlobalContextSummary]:
-    """The rows without the children that are gone; those that have none left are removed, parents told first."""
+def _without_empty(
+    served: Sequence[GlobalContextSummary], gone: Collection[UUID]
+) -> tuple[list[GlobalContextSummary], list[UUID]]:
+    """The rows without the children that are gone, lowest level first; keys of those that have none left."""
     missing, kept, empty = set(gone), [], []
     for row in served:
         children = tuple(c for c in row.child_ids if c not in missing)
@@ -113,19 +154,22 @@ async def _without_empty(
         else:
             missing.add(row.id)
             empty.append(row.key)
-    for row in reversed(kept):
-        await tenant.patch(GlobalContextSummary, {row.key: {"child_ids": row.child_ids}})
-    await tenant.delete(GlobalContextSummary, empty)
-    return kept
+    return kept, empty
 
 
 async def _cut(row: GlobalContextSummary, gone: set[UUID], own: "_OwnWords") -> GlobalContextSummary:
     facts = tuple(f for f in row.content.facts if not gone.intersection(f.summary_ids))
     content = AreaContent(categories=await _supported(row.content.categories, own), facts=facts)
-    text = render_area(content, is_root=row.is_root)
-    if not text or await own.in_text(text):
+    if not facts or await own.in_text("\n".join(_said(content))):
         return replace(row, content=AreaContent(), text="", stale=True, withheld=True)
-    return replace(row, content=content, text=text, stale=True)
+    return replace(row, content=content, text=render_area(content, is_root=row.is_root), stale=True)
+
+
+def _said(content: AreaContent) -> Iterator[str]:
+    """What of a text comes from documents: topics and facts, not its headings."""
+    for category in content.categories:
+        yield from category.topics
+    yield from (fact.text for fact in content.facts)
 
 
 async def _supported(categories: Iterable[Category], own: "_OwnWords") -> tuple[Category, ...]:
@@ -138,23 +182,34 @@ async def _supported(categories: Iterable[Category], own: "_OwnWords") -> tuple[
 
 
 class _OwnWords:
-    """Words and topics that only the documents being forgotten have; looked up once each."""
+    """Words and topics that only the documents being forgotten have; looked up once each.
 
-    def __init__(self, tenant: Tenant, chunk_ids: Collection[UUID], words: set[str], topics: set[UUID]) -> None:
-        self._tenant, self._chunk_ids, self._words, self._topics = tenant, set(chunk_ids), words, topics
+    Args:
+        words: of these documents.
+        topics: ids of what they name.
+        unknown: what else is gone can't be read any more, so that each word has to be found in what stays.
+    """
+
+    def __init__(
+        self, tenant: Tenant, chunk_ids: Collection[UUID], words: set[str], topics: set[UUID], *, unknown: bool
+    ) -> None:
+        self._tenant, self._chunk_ids = tenant, set(chunk_ids)
+        self._words, self._topics, self._unknown = words, topics, unknown
         self._answers: dict[str | UUID, bool] = {}
 
     @classmethod
-    async def of(cls, tenant: Tenant, chunk_ids: Sequence[UUID]) -> "_OwnWords":
+    async def of(cls, tenant: Tenant, chunk_ids: Sequence[UUID], *, unknown: bool) -> "_OwnWords":
         chunks = await tenant.get(DocumentChunk, chunk_ids)
         summaries = await tenant.get(TextSummary, [ids.summary_id(c) for c in chunk_ids])
         documents = await tenant.get(Document, list({c.document_id for c in chunks}))
         texts = [c.text for c in chunks] + [s.text for s in summaries] + [d.title for d in documents]
-        words = {w for text in texts for w in words_of(text)} - STOP_WORDS
-        return cls(tenant, chunk_ids, words, {m for c in chunks for m in c.mentions})
+        words = {w for text in texts for w in words_of(text)}
+        return cls(tenant, chunk_ids, words, {m for c in chunks for m in c.mentions}, unknown=unknown)
 
     async def in_text(self, text: str) -> bool:
-        return any([await self._only_here(word) for word in sorted(self._words.intersection(words_of(text)))])
+        words = set(words_of(text)) - STOP_WORDS
+        suspects = words if self._unknown else words & self._words
+        return any([await self._only_here(word) for word in sorted(suspects)])
 
     async def topic_lost(self, topic: str) -> bool:
         """Nothing but a forgotten document speaks of it."""
@@ -170,6 +225,7 @@ class _OwnWords:
         return self._answers[key]
 
     async def _only_here(self, word: str) -> bool:
+        """No document that stays has it."""
         if word not in self._answers:
             hits = await self._tenant.search_text(DocumentChunk, word, len(self._chunk_ids) + 1)
             self._answers[word] = not {h.key for h in hits} - self._chunk_ids

@@ -1,6 +1,7 @@
 """One writer a dataset: hold its lease while work goes on, and stop when it was lost."""
 
 import asyncio
+import logging
 import os
 import socket
 import time
@@ -8,9 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
-from overstory.errors import DatasetBusyError, LeaseLostError
+from overstory.errors import DatasetBusyError, LeaseLostError, StoreError
 from overstory.models import Dataset, Lease
 from overstory.stores.contract import Store
+
+logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.25
 
@@ -55,12 +58,19 @@ async def writing(
         renewal.cancel()
         with suppress(asyncio.CancelledError, LeaseLostError):
             await renewal
-        await store.release_lease(held.lease)
+        await _give_back(store, held.lease)
 
 
 def holder_name(work: str) -> str:
     """Says who works, and is no other's: two works of one process are two holders."""
     return f"{work} {uuid4().hex[:8]} (process {os.getpid()} on {socket.gethostname()})"
+
+
+async def _give_back(store: Store, lease: Lease) -> None:
+    try:
+        await store.release_lease(lease)
+    except StoreError as error:
+        logger.warning("The lease of %s was not given back, it expires by itself: %s", lease.dataset_id, error)
 
 
 async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, wait_seconds: float) -> Lease:
@@ -85,3 +95,5 @@ async def _renew(
             if body:
                 body.cancel()
             raise LeaseLostError(dataset.name, held.lease.holder) from lost
+        except StoreError as error:  # the next try may be in time; a lease that was lost can't publish anyway
+            logger.warning("The lease of %s was not renewed: %s", dataset.id, error)

@@ -1,14 +1,18 @@
-"""Taking chunks out of a dataset, with everything that nothing else supports."""
+"""Taking chunks, or what they no longer say, out of a dataset, with everything that nothing else supports."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from overstory import ids
-from overstory.indexing.extracting import embed_texts, entity_text, nodes_of
+from overstory.indexing.extracting import embed_texts, entity_text, named_by, nodes_of
 from overstory.models import DocumentChunk, Edge, Entity, PendingChange, RelationshipLabel, TextSummary
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder
+
+_TELLERS = 8
+"""Chunks that are asked whether they name a thing, when another has to give its words."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,56 +31,95 @@ async def remove_chunks(tenant: Tenant, embedder: Embedder, chunk_ids: Sequence[
     chunks = await tenant.get(DocumentChunk, chunk_ids)
     if not chunks:
         return Removal()
-    removed = {c.id for c in chunks}
+    removed = [c.id for c in chunks]
     summaries = [ids.summary_id(c) for c in removed]
     await tenant.put([PendingChange(summary_id=s, dataset_id=tenant.dataset_id) for s in summaries])
-    unsupported = await _unsupported(tenant, chunks)
-    await _retell(tenant, embedder, removed, unsupported)
-    edges = await tenant.delete(Edge, unsupported)
-    entities = await tenant.delete(Entity, unsupported)
-    await tenant.delete(RelationshipLabel, unsupported)
+    removal = await _stop_naming(tenant, embedder, chunks, {key: frozenset() for key in removed})
     await tenant.delete(TextSummary, summaries)
-    await tenant.delete(DocumentChunk, list(removed))
-    return Removal(chunks=len(chunks), entities=entities, edges=edges)
+    removal.chunks = await tenant.delete(DocumentChunk, removed)
+    return removal
 
 
-async def _unsupported(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> list[UUID]:
-    """Ids that these chunks name and no other does."""
-    here: dict[UUID, int] = {}
-    for chunk in chunks:
-        for key in chunk.mentions:
-            here[key] = here.get(key, 0) + 1
+async def drop_outdated(tenant: Tenant, embedder: Embedder, chunks: Sequence[DocumentChunk]) -> Removal:
+    """Let go of what chunks named before they were read again, and of what an interrupted reading left."""
+    read = {c.id: c for c in chunks if c.graph is not None}
+    named = {key: named_by(chunk) for key, chunk in read.items()}
+    outdated = {key for key, chunk in read.items() if not named[key].issuperset(chunk.mentions)}
+    outdated |= await _with_remains(tenant, named)
+    if not outdated:
+        return Removal()
+    still = {key: named[key] for key in outdated}
+    removal = await _stop_naming(tenant, embedder, [read[key] for key in outdated], still)
+    kept = {key: tuple(m for m in read[key].mentions if m in named[key]) for key in outdated}
+    await tenant.patch(DocumentChunk, {key: {"mentions": mentions} for key, mentions in kept.items()})
+    return removal
+
+
+async def _with_remains(tenant: Tenant, named: Mapping[UUID, Collection[UUID]]) -> set[UUID]:
+    """Those of the chunks in whose words something is told that none of them names."""
+    everything: set[UUID] = set().union(*named.values())
+    return {row.chunk_id for row in await _told_in(tenant, named, besides=everything)}
+
+
+async def _told_in(tenant: Tenant, chunk_ids: Iterable[UUID], besides: Collection[UUID] = ()) -> list[Entity | Edge]:
+    """Entities and edges that are told in the words of these chunks, without some."""
+    origins = sorted(chunk_ids)
+    entities = [key for key in await tenant.find(Entity, "chunk_id", origins) if key not in besides]
+    edges = [key for key in await tenant.find(Edge, "chunk_id", origins) if key not in besides]
+    return [*await tenant.get(Entity, entities), *await tenant.get(Edge, edges)]
+
+
+async def _stop_naming(
+    tenant: Tenant,
+    embedder: Embedder,
+    chunks: Sequence[DocumentChunk],
+    still: Mapping[UUID, Collection[UUID]],
+) -> Removal:
+    """Remove what no chunk names once each of these names only what is left to it, and tell the rest anew.
+
+    Args:
+        still: for each of `chunks`, the ids that it goes on naming.
+    """
+    here = Counter(m for c in chunks for m in c.mentions if m not in still[c.id])
     everywhere = await tenant.tally(DocumentChunk, "mentions", list(here)) if here else {}
-    return [key for key, count in here.items() if everywhere[key] <= count]
+    unsupported = {key for key, times in here.items() if everywhere[key] <= times}
+    unsupported |= await _retell(tenant, embedder, still, unsupported)
+    gone = sorted(unsupported)
+    edges = await tenant.delete(Edge, gone)
+    entities = await tenant.delete(Entity, gone)
+    await tenant.delete(RelationshipLabel, gone)
+    return Removal(entities=entities, edges=edges)
 
 
-async def _retell(tenant: Tenant, embedder: Embedder, removed: set[UUID], unsupported: Sequence[UUID]) -> None:
-    """Give entities and edges that stay, but were told in a removed chunk's words, those of another chunk."""
-    gone = set(unsupported)
-    origins = sorted(removed)
-    entities = [k for k in await tenant.find(Entity, "chunk_id", origins) if k not in gone]
-    edges = [k for k in await tenant.find(Edge, "chunk_id", origins) if k not in gone]
-    told_entities, told_edges = [], []
-    for key in [*entities, *edges]:
-        teller = await _another_teller(tenant, key, removed)
-        told = nodes_of(teller)
-        told_entities += [row for row in told.entities if row.id == key]
-        told_edges += [row for row in told.edges if row.id == key]
-    stored = {e.id: e for e in await tenant.get(Entity, entities)}
-    told_entities = [_weighed(new, stored[new.id]) for new in told_entities]
-    known_edges = {e.id: e for e in await tenant.get(Edge, edges)}
-    await tenant.put(told_entities, await embed_texts(embedder, [entity_text(e) for e in told_entities]))
-    await tenant.put([_weighed_edge(new, known_edges[new.id]) for new in told_edges])
+async def _retell(
+    tenant: Tenant, embedder: Embedder, still: Mapping[UUID, Collection[UUID]], unsupported: Collection[UUID]
+) -> set[UUID]:
+    """Give what stays, but was told in these chunks' words, those of a chunk that names it; what none names."""
+    untold: set[UUID] = set()
+    entities: list[Entity] = []
+    edges: list[Edge] = []
+    for row in await _told_in(tenant, still, besides=unsupported):
+        told = await _told_anew(tenant, row, still)
+        if told is None:
+            untold.add(row.id)
+        elif isinstance(told, Entity):
+            entities.append(told)
+        else:
+            edges.append(told)
+    await tenant.put(entities, await embed_texts(embedder, [entity_text(e) for e in entities]))
+    await tenant.put(edges)
+    return untold
 
 
-async def _another_teller(tenant: Tenant, key: UUID, removed: set[UUID]) -> DocumentChunk:
-    found = await tenant.find(DocumentChunk, "mentions", [key], limit=len(removed) + 1)
-    return (await tenant.get(DocumentChunk, [k for k in found if k not in removed][:1]))[0]
-
-
-def _weighed(new: Entity, old: Entity) -> Entity:
-    return replace(new, importance_weight=old.importance_weight, feedback_weight=old.feedback_weight)
-
-
-def _weighed_edge(new: Edge, old: Edge) -> Edge:
-    return replace(new, importance_weight=old.importance_weight, feedback_weight=old.feedback_weight)
+async def _told_anew(
+    tenant: Tenant, row: Entity | Edge, still: Mapping[UUID, Collection[UUID]]
+) -> Entity | Edge | None:
+    found = await tenant.find(DocumentChunk, "mentions", [row.id], limit=len(still) + _TELLERS)
+    tellers = [key for key in found if key not in still or row.id in still[key]]
+    for chunk in await tenant.get(DocumentChunk, tellers[:_TELLERS]):
+        nodes = nodes_of(chunk)
+        named: list[Entity] | list[Edge] = nodes.entities if isinstance(row, Entity) else nodes.edges
+        for told in named:
+            if told.id == row.id:
+                return replace(told, importance_weight=row.importance_weight, feedback_weight=row.feedback_weight)
+    return None
