@@ -6,6 +6,7 @@ from uuid import UUID
 
 from overstory.errors import ConfigurationError, UsageError
 from overstory.results import RunStatus
+from overstory.runtime import current_runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +26,18 @@ async def start(flow: str, parameters: dict[str, Any]) -> Started:
     from prefect.exceptions import ObjectNotFound
     from prefect.utilities.urls import url_for
 
-    from .prefect_flows import check_server
+    from .prefect_flows import check_server, server_of
 
-    await check_server()
     name = f"{flow}/{flow.replace('_', '-')}"
-    try:
-        run = await arun_deployment(name, parameters=parameters, timeout=0, as_subflow=False)
-    except ObjectNotFound as error:
-        raise ConfigurationError(
-            f"The Prefect server has no deployment {name!r}: create it with `prefect deploy --all`."
-        ) from error
-    return Started(str(run.id), url_for(run) or "")
+    with server_of((await current_runtime()).settings.orchestration):
+        await check_server()
+        try:
+            run = await arun_deployment(name, parameters=parameters, timeout=0, as_subflow=False)
+        except ObjectNotFound as error:
+            raise ConfigurationError(
+                f"The Prefect server has no deployment {name!r}: create it with `prefect deploy --all`."
+            ) from error
+        return Started(str(run.id), url_for(run) or "")
 
 
 async def run_status(run_id: str | UUID) -> RunStatus:
@@ -49,14 +51,16 @@ async def run_status(run_id: str | UUID) -> RunStatus:
     from prefect.exceptions import ObjectNotFound
     from prefect.utilities.urls import url_for
 
-    from .prefect_flows import check_server
+    from .prefect_flows import check_server, server_of
 
-    await check_server()
-    try:
-        async with get_client() as client:
-            run = await client.read_flow_run(UUID(str(run_id)))
-    except (ObjectNotFound, ValueError) as error:
-        raise UsageError(f"The Prefect server knows no run {str(run_id)!r}.") from error
+    with server_of((await current_runtime()).settings.orchestration):
+        await check_server()
+        try:
+            async with get_client() as client:
+                run = await client.read_flow_run(UUID(str(run_id)))
+        except (ObjectNotFound, ValueError) as error:
+            raise UsageError(f"The Prefect server knows no run {str(run_id)!r}.") from error
+        url = url_for(run) or ""
     return RunStatus(
         run_id=str(run.id),
         name=run.name,
@@ -65,5 +69,5 @@ async def run_status(run_id: str | UUID) -> RunStatus:
         ended=bool(run.state and run.state.is_final()),
         started_at=run.start_time,
         ended_at=run.end_time,
-        run_url=url_for(run) or "",
+        run_url=url,
     )

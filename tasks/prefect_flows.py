@@ -1,13 +1,14 @@
 """Flows as Prefect flow runs. Imported only when there is a server to run them on."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
 from prefect import State, flow, get_client
 from prefect.exceptions import PrefectException
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_URL, PREFECT_LOGGING_EXTRA_LOGGERS, temporary_settings
 from prefect.states import Completed, Failed
 
 from overstory.errors import OrchestratorUnavailableError, OverstoryError
@@ -36,6 +37,7 @@ class Observed:
 
         An error of ours makes a failed state with its own words. Any other is raised, for Prefect to show whole.
         """
+        _speak_up()
         try:
             async with watching(dataset) as watcher:
                 with orchestrated(), watched_by(watcher):
@@ -55,6 +57,14 @@ class Observed:
         return self.result
 
 
+def _speak_up() -> None:
+    """Prefect sends to the run's page what its extra loggers say, but leaves them at WARNING."""
+    for name in PREFECT_LOGGING_EXTRA_LOGGERS.value():
+        extra = logging.getLogger(name)
+        if extra.level == logging.NOTSET:
+            extra.setLevel(logging.INFO)
+
+
 def final_state(result: Any) -> State[Any]:
     outcome = outcome_of(result)
     if outcome.failed:
@@ -71,14 +81,19 @@ async def run_as_flow(
     settings: OrchestrationSettings,
 ) -> R:
     """Run a call of the library as a flow run; only the dataset's name and its options travel to the server."""
-    try:
-        await check_server()
-    except OrchestratorUnavailableError as error:
-        if not settings.fallback:
-            raise
-        logger.warning("%s Running without it.", error)
-        return await work()
-    dataset = (await open_dataset(dataset_id, any_embedder=True)).dataset.name
+    with server_of(settings):
+        try:
+            await check_server()
+        except OrchestratorUnavailableError as error:
+            if not settings.fallback:
+                raise
+            logger.warning("%s Running without it.", error)
+            return await work()
+        dataset = (await open_dataset(dataset_id, any_embedder=True)).dataset.name
+        return await _run(work, name, dataset, options)
+
+
+async def _run(work: Callable[[], Awaitable[R]], name: str, dataset: str, options: dict[str, Any]) -> R:
     observed = Observed()
 
     async def body(dataset: str, options: dict[str, Any]) -> State[Any]:
@@ -90,6 +105,14 @@ async def run_as_flow(
         raise OrchestratorUnavailableError(_url(), f"the run ended {state.name}: {state.message}")
     result: R = observed.unwrap()
     return result
+
+
+@contextmanager
+def server_of(settings: OrchestrationSettings) -> Iterator[None]:
+    """Use the server that our settings name; Prefect has read its own when it was imported."""
+    updates = {PREFECT_API_URL: settings.prefect_api_url} if settings.prefect_api_url else {}
+    with temporary_settings(updates=updates):
+        yield
 
 
 async def check_server() -> None:
