@@ -17,7 +17,7 @@ __all__ = ["OfflineWriter", "extractive_area", "read_text"]
 _MOST_INPUT_TOKENS = 16_000
 """Rules have no window; more would only take longer."""
 _LONG_TEXT = 20_000
-"""Characters from which reading is moved to a thread; a usual chunk takes less than a millisecond."""
+"""Characters from which the work is moved to a thread: for less, the way there and back costs more than it."""
 
 
 class OfflineWriter:
@@ -45,7 +45,9 @@ class OfflineWriter:
 
     async def write_area(self, task: AreaTask, problems: Sequence[str], usage: Usage) -> AreaDraft:
         """The same proposal every time: there is nothing that another try would change."""
-        return await asyncio.to_thread(extractive_area, task)
+        if sum(len(given.text) for given in task.inputs) > _LONG_TEXT:
+            return await asyncio.to_thread(extractive_area, task)
+        return extractive_area(task)
 
     def token_ceiling(self, task: AreaTask) -> tuple[int, int]:
         return 0, 0
