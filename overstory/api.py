@@ -8,7 +8,7 @@ from uuid import UUID
 
 from overstory import access, sessions
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
-from overstory.indexing import previewing, sources
+from overstory.indexing import previewing, proving, sources
 from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
@@ -198,11 +198,13 @@ async def forget(
     document: str | UUID | Sequence[str | UUID] | None = None,
     user: User = None,
     wait_seconds: float = 0,
+    prove: bool = False,
 ) -> ForgetResult:
     """Forget documents, or a whole dataset, with everything that nothing else supports. It takes effect at once.
 
     Args:
         document: source key or id, or a list of them; None for the dataset.
+        prove: afterwards look for the documents' own words in every row, generation and file; see `.proof`.
 
     Raises:
         DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
@@ -212,8 +214,12 @@ async def forget(
     documents = None if document is None else await _document_ids(opened, document)
     home = runtime.settings.store.home.expanduser()
     await asyncio.to_thread(sessions.erase_dataset, home, opened.dataset.id)
+    words = await proving.own_words(opened.tenant, documents) if prove and documents else []
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
-    return result
+    if not prove or documents is None:
+        return result
+    manifest = await runtime.store.read_manifest(opened.dataset.id)
+    return replace(result, proof=await proving.prove(opened.tenant, manifest, words))
 
 
 async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str | UUID]) -> list[UUID]:

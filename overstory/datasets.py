@@ -8,7 +8,7 @@ from uuid import UUID
 
 from overstory import access, ids
 from overstory.columns import columns_of, row_from
-from overstory.indexing import archive, publishing
+from overstory.indexing import archive, proving, publishing, repairing
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
 from overstory.indexing.verification import Violation
@@ -29,7 +29,7 @@ from overstory.models import (
     Row,
     TextSummary,
 )
-from overstory.results import DatasetStatus, RunStatus, TreeEntry
+from overstory.results import DatasetStatus, ForgetProof, RepairResult, RunStatus, TreeEntry
 from overstory.runtime import OpenDataset, check_embedding, current_runtime
 
 User = str | UUID | None
@@ -170,6 +170,25 @@ async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     return [v for v in found if not v.ids or not set(v.ids) <= pending]
 
 
+async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float = 0) -> RepairResult:
+    """Mend what can be mended without a model; the result says what is left and what mends it."""
+    opened = await _open(dataset, user, Permission.WRITE)
+    check_embedding(opened.dataset, opened.runtime.embedder)
+    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    async with writing(store, opened.dataset, "repair", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        return await repairing.repair(store, opened.tenant, opened.runtime.embedder, held.lease, opened.dataset.name)
+
+
+async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User = None) -> ForgetProof:
+    """Look for words in every row of every generation, in the word indexes, and in the bytes of the dataset's files.
+
+    What a file system, a backup or a disk keeps of files that were rewritten is beyond its reach.
+    """
+    opened = await _open(dataset, user, Permission.READ)
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    return await proving.prove(opened.tenant, manifest, words)
+
+
 async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tuple[Generation, ...]]:
     """The number of the served generation, and all that are kept, oldest first."""
     opened = await _open(dataset, user, Permission.READ)
@@ -218,7 +237,10 @@ async def import_archive(folder: str | Path, name: str | None = None, user: User
     manifest = await asyncio.to_thread(archive.read_manifest, Path(folder))
     check_embedding(manifest.dataset, runtime.embedder)
     owner = access.user_id(user)
-    return await archive.import_dataset(runtime.store, Path(folder), manifest, owner_id=owner, name=name)
+    lease = runtime.settings.store.lease_seconds
+    return await archive.import_dataset(
+        runtime.store, Path(folder), manifest, owner_id=owner, name=name, lease_seconds=lease
+    )
 
 
 async def erase_traces(dataset: str | UUID, user: User = None) -> None:
@@ -292,6 +314,8 @@ __all__ = [
     "graph_data",
     "import_archive",
     "list_datasets",
+    "prove_forgotten",
+    "repair",
     "rollback",
     "root_summary",
     "sources_of",

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from overstory.models import Fact, Usage
+
+if TYPE_CHECKING:
+    from overstory.indexing.verification import Violation
 
 
 class SearchType(StrEnum):
@@ -174,6 +177,64 @@ class ImproveResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetProof:
+    """Where words were looked for, and where they were found."""
+
+    words: int
+    """How many were looked for."""
+    rows: dict[str, int]
+    """Rows read per kind, of all generations."""
+    generations: tuple[int, ...]
+    """Those that are kept."""
+    files: dict[str, int]
+    """Bytes read per file; empty where a server keeps the files."""
+    words_in_files: int
+    """How many words were looked for in the files: not short ones, nor those inside of other documents' words."""
+    found: tuple[str, ...]
+    """Where one was found; nowhere is what forgetting promises."""
+
+    @property
+    def forgotten(self) -> bool:
+        return not self.found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairResult:
+    """What was mended without a model."""
+
+    dataset: str
+    documents: int = 0
+    """Whose forgetting had stopped half-way."""
+    rows: int = 0
+    """Index rows that no generation sees."""
+    marks: int = 0
+    """Index rows that a generation which was never published had opened or closed."""
+    children: int = 0
+    """Child ids that led nowhere."""
+    pending: int = 0
+    """Changes that concern nothing."""
+    chunks: int = 0
+    """Without a document, with their summaries."""
+    summaries: int = 0
+    """Without a chunk."""
+    entities: int = 0
+    """That no chunk names."""
+    edges: int = 0
+    """That no chunk names, or without an end."""
+    labels: int = 0
+    """That no chunk names."""
+    violations: tuple["Violation", ...] = ()
+    """What is left."""
+    advice: str = ""
+    """What mends the rest: `improve`, or `rebuild`; empty when the index is sound and up to date."""
+
+    @property
+    def mended(self) -> int:
+        counts = (self.documents, self.rows, self.marks, self.children, self.pending, self.chunks, self.summaries)
+        return sum((*counts, self.entities, self.edges, self.labels))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetResult:
     dataset: str
     documents: int
@@ -185,6 +246,8 @@ class ForgetResult:
     """Served index texts that were cut and wait for the next improve."""
     withheld: int = 0
     """Index texts not served until then."""
+    proof: ForgetProof | None = None
+    """With `prove=True`: that the documents' own words are nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from overstory.cli import configuring, demonstrating, documents, indexes, questions
+from overstory.cli import archives, configuring, demonstrating, documents, generations, indexes, questions
 from overstory.cli.performing import show_tracebacks
 
 app = typer.Typer(
@@ -53,6 +53,11 @@ for command in (
     indexes.status,
     indexes.verify,
     documents.forget,
+    generations.rebuild,
+    generations.generations,
+    generations.rollback,
+    archives.export,
+    archives.import_,
     configuring.config,
 ):
-    app.command()(command)
+    app.command(command.__name__.strip("_"))(command)

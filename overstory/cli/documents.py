@@ -62,6 +62,9 @@ def forget(
         typer.Option("--document", metavar="SOURCE", help="A document's source or id; may be repeated."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Look for the documents' own words in every row and file afterwards.")
+    ] = False,
     wait_seconds: WaitSeconds = 0,
     json: Json = False,
 ) -> None:
@@ -72,7 +75,9 @@ def forget(
     if not document and not yes:
         _ask(dataset)
     result = perform(
-        "forget", lambda: overstory.forget(dataset, document=document, wait_seconds=wait_seconds), json=json
+        "forget",
+        lambda: overstory.forget(dataset, document=document or None, wait_seconds=wait_seconds, prove=prove),
+        json=json,
     )
     if json:
         jsonforms.write("forget", jsonforms.fields(result))
@@ -80,6 +85,8 @@ def forget(
         from overstory.cli.rendering import forgotten
 
         forgotten(result, output(), whole=not document)
+    if result.proof and not result.proof.forgotten:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _ask(dataset: str) -> None:

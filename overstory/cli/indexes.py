@@ -6,23 +6,22 @@ import typer
 
 import overstory
 from overstory.cli import jsonforms
-from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
+from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import output
 
 if TYPE_CHECKING:
-    from overstory.results import DatasetStatus, ImproveResult
+    from overstory.results import DatasetStatus, ImproveResult, TreeEntry
 
 
 def improve(
     dataset: Dataset = DEFAULT_DATASET,
     index: Annotated[bool, typer.Option("--index", help="Build or refresh the index, the tree of summaries.")] = False,
-    max_calls: Annotated[
-        int | None, typer.Option("--max-calls", metavar="N", min=0, help="Stop after so many model calls.")
-    ] = None,
-    max_cost_usd: Annotated[
-        float | None, typer.Option("--max-cost-usd", metavar="USD", min=0, help="Stop at this cost.")
-    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only say what building the index would take; nothing is paid.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_cost_usd: MaxCostUsd = None,
     wait_seconds: WaitSeconds = 0,
     json: Json = False,
 ) -> None:
@@ -35,6 +34,7 @@ def improve(
             wait_seconds=wait_seconds,
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,
+            preview=preview,
         ),
         json=json,
     )
@@ -69,16 +69,31 @@ def tree(
     generation: Annotated[
         int | None, typer.Option("--generation", metavar="N", help="An earlier generation that is kept.")
     ] = None,
+    sources: Annotated[bool, typer.Option("--sources", help="Name the documents under each fact.")] = False,
     json: Json = False,
 ) -> None:
     """Show the index from the root down."""
-    entries = perform("tree", lambda: overstory.datasets.tree(dataset, generation=generation, levels=levels), json=json)
+    entries, found = perform(
+        "tree", lambda: _tree(dataset, generation=generation, levels=levels, sources=sources), json=json
+    )
     if json:
-        jsonforms.write("tree", {"dataset": dataset, "entries": entries})
+        named = {"sources": found} if sources else {}
+        jsonforms.write("tree", {"dataset": dataset, "entries": entries, **named})
     else:
         from overstory.cli import overviews
 
-        overviews.tree(dataset, entries, output(), facts=facts)
+        overviews.tree(dataset, entries, output(), facts=facts, sources=found)
+
+
+async def _tree(
+    dataset: str, *, generation: int | None, levels: int, sources: bool
+) -> "tuple[list[TreeEntry], list[list[tuple[str, ...]]]]":
+    """The entries and, when asked, for each one the documents under each of its facts."""
+    entries = await overstory.datasets.tree(dataset, generation=generation, levels=levels)
+    if not sources:
+        return entries, []
+    named = iter(await overstory.datasets.sources_of(dataset, [fact for entry in entries for fact in entry.facts]))
+    return entries, [[next(named) for _ in entry.facts] for entry in entries]
 
 
 def status(
@@ -106,8 +121,18 @@ async def _statuses(dataset: str | None) -> "list[DatasetStatus]":
     return [await overstory.datasets.status(known.id) for known in await overstory.datasets.list_datasets()]
 
 
-def verify(dataset: Dataset = DEFAULT_DATASET, json: Json = False) -> None:
+def verify(
+    dataset: Dataset = DEFAULT_DATASET,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended without a model, and say what mends the rest.")
+    ] = False,
+    wait_seconds: WaitSeconds = 0,
+    json: Json = False,
+) -> None:
     """Check every rule that the index must keep."""
+    if repair:
+        _repair(dataset, wait_seconds, json=json)
+        return
     violations = perform("verify", lambda: overstory.datasets.verify(dataset), json=json)
     if json:
         jsonforms.write("verify", {"dataset": dataset, "sound": not violations, "violations": violations})
@@ -116,4 +141,18 @@ def verify(dataset: Dataset = DEFAULT_DATASET, json: Json = False) -> None:
 
         overviews.verified(dataset, violations, output())
     if violations:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _repair(dataset: str, wait_seconds: float, *, json: bool) -> None:
+    result = perform("verify", lambda: overstory.datasets.repair(dataset, wait_seconds=wait_seconds), json=json)
+    if json:
+        mended = jsonforms.fields(result, without=("dataset", "violations"))
+        form = {"dataset": dataset, "sound": not result.violations, "violations": result.violations}
+        jsonforms.write("verify", {**form, "repaired": mended})
+    else:
+        from overstory.cli import overviews
+
+        overviews.repaired(result, output())
+    if result.violations:
         raise typer.Exit(ExitCode.FAILED)

@@ -9,4 +9,10 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 WaitSeconds: TypeAlias = Annotated[
     float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for another writer of the dataset.")
 ]
+MaxCalls: TypeAlias = Annotated[
+    int | None, typer.Option("--max-calls", metavar="N", min=0, help="Stop after so many model calls.")
+]
+MaxCostUsd: TypeAlias = Annotated[
+    float | None, typer.Option("--max-cost-usd", metavar="USD", min=0, help="Stop before it costs more.")
+]
 DEFAULT_DATASET = "main_dataset"

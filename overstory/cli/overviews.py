@@ -7,9 +7,10 @@ from rich.table import Table
 
 from overstory.cli.rendering import count, quoted, say, suggest
 from overstory.cli.terminal import one_line
-from overstory.cli.trees import draw
+from overstory.cli.trees import draw, heading
 from overstory.indexing.verification import Violation
-from overstory.results import DatasetStatus, TreeEntry
+from overstory.models import Generation
+from overstory.results import DatasetStatus, RepairResult, TreeEntry
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,12 +18,79 @@ if TYPE_CHECKING:
 VIOLATIONS_SHOWN = 20
 
 
-def tree(dataset: str, entries: Sequence[TreeEntry], console: "Console", *, facts: int) -> None:
-    if entries:
-        console.print(draw(entries, facts=facts))
-    else:
+def tree(
+    dataset: str,
+    entries: Sequence[TreeEntry],
+    console: "Console",
+    *,
+    facts: int,
+    sources: Sequence[Sequence[tuple[str, ...]]] = (),
+) -> None:
+    if not entries:
         say(console, f"{one_line(dataset)} has no index yet.")
         suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
+    elif sources:
+        _with_sources(entries, sources, console)
+    else:
+        console.print(draw(entries, facts=facts))
+
+
+def _with_sources(
+    entries: Sequence[TreeEntry], sources: Sequence[Sequence[tuple[str, ...]]], console: "Console"
+) -> None:
+    """Each text's facts, and under each fact the documents that it rests on."""
+    for entry, under in zip(entries, sources, strict=True):
+        say(console, heading(entry), "bold")
+        for fact, documents in zip(entry.facts, under, strict=True):
+            say(console, f"  · {one_line(fact.text)}")
+            say(console, f"      {', '.join(map(one_line, documents)) or 'documents that are gone'}", "dim")
+
+
+def generations(dataset: str, served: int, kept: Sequence[Generation], console: "Console") -> None:
+    """A line for each generation, the newest first."""
+    if not kept:
+        say(console, f"{one_line(dataset)} has no index yet.")
+        suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("generation", "built", "areas", "summaries", "degraded", "strategy", "model"):
+        table.add_column(name)
+    for one in reversed(kept):
+        table.add_row(
+            f"{one.number}{' (served)' if one.number == served else ''}",
+            f"{one.built_at:%Y-%m-%d %H:%M} UTC",
+            " + ".join(f"{size:,}" for size in one.level_sizes) or "0",
+            f"{one.summaries:,}",
+            f"{one.degraded:,}",
+            f"{one.bucketing_strategy}, {one.max_bucket_size}",
+            one_line(one.model),
+        )
+    console.print(table)
+    older = [one.number for one in kept if one.number != served]
+    if older:
+        suggest(console, f"overstory rollback {older[-1]} --dataset {quoted(dataset)}")
+
+
+def repaired(result: RepairResult, console: "Console") -> None:
+    """What was mended, what is left, and what mends that."""
+    counts = {
+        "documents forgotten": result.documents,
+        "index rows that nothing sees": result.rows,
+        "marks of builds that never published": result.marks,
+        "children that led nowhere": result.children,
+        "changes of nothing": result.pending,
+        "chunks without a document": result.chunks,
+        "summaries without a chunk": result.summaries,
+        "entities that nothing names": result.entities,
+        "connections that nothing names": result.edges,
+        "relationship names that nothing uses": result.labels,
+    }
+    mended = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number)
+    say(console, f"Mended: {mended}." if mended else "There was nothing to mend.")
+    verified(result.dataset, result.violations, console)
+    if result.advice:
+        more = " --index" if result.advice == "improve" else ""
+        suggest(console, f"overstory {result.advice} --dataset {quoted(result.dataset)}{more}")
 
 
 def verified(dataset: str, violations: Sequence[Violation], console: "Console") -> None:
@@ -42,8 +110,8 @@ def datasets(found: Sequence[DatasetStatus], console: "Console") -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("dataset", overflow="fold")
-    for heading in ("documents", "chunks", "generation", "areas", "pending"):
-        table.add_column(heading, justify="right")
+    for title in ("documents", "chunks", "generation", "areas", "pending"):
+        table.add_column(title, justify="right")
     for status in found:
         numbers = (status.documents, status.chunks, status.generation, sum(status.level_sizes), status.pending)
         table.add_row(one_line(status.name), *(f"{number:,}" for number in numbers))

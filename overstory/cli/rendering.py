@@ -14,8 +14,10 @@ from overstory.models import Usage
 from overstory.results import (
     DocumentOutcome,
     DocumentStatus,
+    ForgetProof,
     ForgetResult,
     ImproveResult,
+    IndexPreview,
     IndexResult,
     IndexStatus,
     Passage,
@@ -113,6 +115,10 @@ def spent(model_calls: int, usage: Usage) -> str:
 
 def improved(result: ImproveResult, console: "Console") -> None:
     name = quoted(result.dataset)
+    if result.preview is not None:
+        previewed(result.preview, console)
+        suggest(console, f"overstory improve --dataset {name} --index")
+        return
     if result.completed_chunks:
         say(console, f"{count(result.completed_chunks, 'chunk')} finished that an earlier run had left.")
     if result.index is None:
@@ -132,6 +138,24 @@ def indexed(index: IndexResult, console: "Console") -> None:
     degraded = f", {index.degraded:,} degraded" if index.degraded else ""
     texts = f"{index.written:,} written, {index.reused:,} reused{degraded}"
     say(console, f"{head}; {texts}.{spent(index.model_calls, index.usage)}")
+
+
+def previewed(preview: IndexPreview, console: "Console") -> None:
+    """What a build would take, in all and for each level."""
+    cost = "no price is known" if preview.cost_usd is None else f"at most {preview.cost_usd:.4f} USD"
+    tokens = f"at most {preview.prompt_tokens:,} + {preview.completion_tokens:,} tokens"
+    head = f"{count(preview.calls, 'model call')} of {one_line(preview.model)}, {tokens}, {cost}"
+    say(console, f"The index would have {count(preview.buckets, 'area')} and a root: {head}.")
+    if preview.incomplete_documents:
+        say(console, f"Before that {count(preview.incomplete_documents, 'document')} would be finished.", "yellow")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("level", "areas", "calls", "prompt tokens", "answer tokens"):
+        table.add_column(heading, justify="right")
+    for level in preview.levels:
+        numbers = (level.buckets, level.calls, level.prompt_tokens, level.completion_tokens)
+        table.add_row("root" if level.is_root else str(level.level), *(f"{number:,}" for number in numbers))
+    if preview.levels:
+        console.print(table)
 
 
 def levels(index: IndexResult, console: "Console") -> None:
@@ -196,7 +220,24 @@ def forgotten(result: ForgetResult, console: "Console", *, whole: bool) -> None:
         console,
         f"Forgotten from {name}: {count(result.documents, 'document')}, {nodes}, {count(result.edges, 'connection')}.",
     )
+    if result.proof:
+        proven(result.proof, console)
     if result.stale or result.withheld:
         cut = f"{count(result.stale, 'text')} served as stale, {result.withheld:,} withheld until the next improve"
         say(console, f"Cut in the index: {cut}.", "yellow")
         suggest(console, f"overstory improve --dataset {quoted(result.dataset)} --index")
+
+
+def proven(proof: ForgetProof, console: "Console") -> None:
+    """What was looked at for the words of forgotten documents, and the verdict."""
+    rows = ", ".join(f"{number:,} {kind}" for kind, number in proof.rows.items() if number)
+    kept = ", ".join(map(str, proof.generations)) or "none"
+    say(console, f"Looked for {count(proof.words, 'word')} that no other document has:")
+    say(console, f"  rows: {rows or 'none'}; generations kept: {kept}", "dim")
+    if proof.files:
+        sizes = ", ".join(f"{one_line(name)} {size:,} bytes" for name, size in proof.files.items())
+        say(console, f"  files ({count(proof.words_in_files, 'word')}): {sizes}", "dim")
+    else:
+        say(console, "  files: a server keeps them, they were not looked at", "dim")
+    verdict = f"found in {', '.join(proof.found)}" if proof.found else "nothing is left"
+    say(console, f"Verdict: {verdict}.", "red" if proof.found else "green")

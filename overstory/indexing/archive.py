@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -22,7 +23,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from overstory.columns import arrow_type, columns_of, row_from
 from overstory.errors import UnreadableSourceError, UsageError
-from overstory.models import KINDS, VECTOR_KINDS, Dataset, Document, Manifest, Row
+from overstory.indexing.leasing import writing
+from overstory.models import KINDS, VECTOR_KINDS, Build, Dataset, Document, Manifest, Row
 from overstory.stores.contract import Store, Tenant
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _ROWS = 2_048
-_IMPORT_ORDER: tuple[type[Row], ...] = (*(k for k in KINDS if k is not Document), Document)
-"""Documents come last: a dataset without them is an import that stopped, and may be repeated."""
+IMPORT = "import"
+"""Purpose of a build that is none: it marks a dataset whose import has not ended."""
 
 
 class ArchivedFile(BaseModel):
@@ -57,9 +59,20 @@ async def export_dataset(store: Store, tenant: Tenant, dataset: Dataset, folder:
     """Write a dataset into a new folder; it appears whole, or not at all.
 
     Raises:
-        UsageError: the folder exists and is not empty.
+        UsageError: the folder exists and is not empty, or can't be written.
     """
-    building = await asyncio.to_thread(_begin, folder)
+    try:
+        building = await asyncio.to_thread(_begin, folder)
+        try:
+            return await _export(store, tenant, dataset, folder, building)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"{folder} can't be written ({error.strerror or error}): choose another place.") from error
+
+
+async def _export(store: Store, tenant: Tenant, dataset: Dataset, folder: Path, building: Path) -> ArchiveManifest:
     files = {kind.__name__: await _export_kind(tenant, dataset, kind, building) for kind in KINDS}
     index = await store.read_manifest(dataset.id)
     manifest = ArchiveManifest(format_version=FORMAT_VERSION, dataset=dataset, index=index, files=files)
@@ -84,27 +97,36 @@ def read_manifest(folder: Path) -> ArchiveManifest:
 
 
 async def import_dataset(
-    store: Store, folder: Path, manifest: ArchiveManifest, *, owner_id: UUID, name: str | None = None
+    store: Store, folder: Path, manifest: ArchiveManifest, *, owner_id: UUID, name: str | None, lease_seconds: float
 ) -> Dataset:
-    """Bring an archive into a store, under its old id.
+    """Bring an archive into a store, under its old id. One that stopped may be repeated.
 
     Raises:
         UnreadableSourceError: a file is damaged; nothing was imported.
         UsageError: the dataset exists already.
+        DatasetBusyError: another writer holds the dataset.
     """
     await asyncio.to_thread(_check_files, folder, manifest)
     wanted = replace(manifest.dataset, owner_id=owner_id, name=name or manifest.dataset.name)
     dataset = await store.create_dataset(wanted)
     tenant = await store.tenant(dataset)
-    if dataset.id != wanted.id or await tenant.count(Document):
+    if dataset.id != wanted.id or not await _may_import(store, tenant):
         raise UsageError(f"There is a dataset {wanted.name!r} already: forget it first, or import under another name.")
-    lease = await store.acquire_lease(dataset.id, "import", 3600)
-    for kind in _IMPORT_ORDER:
-        async for rows, vectors in _imported(folder, kind, dataset):
-            await tenant.put(rows, vectors)
-    await store.write_manifest(replace(manifest.index, token=lease.token), lease)
-    await store.release_lease(lease)
+    async with writing(store, dataset, "import", ttl_seconds=lease_seconds) as held:
+        begun = Build(number=0, purpose=IMPORT, started_at=datetime.now(UTC))
+        mark = Manifest(dataset_id=dataset.id, unpublished=(begun,), token=held.lease.token)
+        await store.write_manifest(mark, held.lease)
+        for kind in KINDS:
+            async for rows, vectors in _imported(folder, kind, dataset):
+                await tenant.put(rows, vectors)
+        await store.write_manifest(replace(manifest.index, token=held.lease.token), held.lease)
     return dataset
+
+
+async def _may_import(store: Store, tenant: Tenant) -> bool:
+    """The dataset is empty, or holds what an import that stopped has brought."""
+    unpublished = (await store.read_manifest(tenant.dataset_id)).unpublished
+    return any(b.purpose == IMPORT for b in unpublished) or not await tenant.count(Document)
 
 
 async def _export_kind(tenant: Tenant, dataset: Dataset, kind: type[Row], folder: Path) -> ArchivedFile:

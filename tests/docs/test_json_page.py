@@ -24,6 +24,7 @@ FORMS = {
     "tree": results.TreeEntry,
     "status": results.DatasetStatus,
     "forget": results.ForgetResult,
+    "proof": results.ForgetProof,
     "config": Setting,
 }
 

@@ -157,8 +157,82 @@ def test_every_command_prints_one_object(run_json: Any, indexed: str, notes: Pat
         "sound": True,
         "violations": [],
     }
+    assert run_json("rebuild", "-d", indexed)["status"] == "published"
+    assert run_json("generations", "-d", indexed)["served"] == 2
+    assert run_json("rollback", "1", "-d", indexed)["served"] == 1
+    assert run_json("export", str(notes.parent / "out"), "-d", indexed)["rows"]["Document"] == 5
     assert run_json("config")["settings"][0]["variable"] == "OVERSTORY_HOME"
     assert run_json("forget", "-d", indexed, "--yes")["dataset"] == indexed
+
+
+def test_a_preview_says_what_a_build_would_take_and_does_nothing(run: Any, notes: Path) -> None:
+    run("remember", str(notes), "--dataset", "north")
+
+    shown = run("improve", "--dataset", "north", "--preview").stdout
+
+    assert shown.startswith("The index would have 2 areas and a root: 3 model calls of offline")
+    assert "no index yet" in run("tree", "--dataset", "north").stdout
+
+
+def test_a_rebuild_keeps_the_shape_unless_told_otherwise(run: Any, run_json: Any, indexed: str) -> None:
+    run("rebuild", "--dataset", indexed)
+    as_before = run_json("status", "--dataset", indexed)["datasets"][0]
+    run("rebuild", "--dataset", indexed, "--strategy", "vector", "--max-bucket-size", "3")
+    other = run_json("status", "--dataset", indexed)["datasets"][0]
+
+    assert (as_before["bucketing_strategy"], as_before["max_bucket_size"]) == ("graph", 4)
+    assert (other["bucketing_strategy"], other["max_bucket_size"]) == ("vector", 3)
+
+
+def test_generations_can_be_listed_and_rolled_back(run: Any, indexed: str) -> None:
+    run("rebuild", "--dataset", indexed)
+
+    listed = run("generations", "--dataset", indexed).stdout
+    back = run("rollback", "1", "--dataset", indexed)
+
+    assert "2 (served)" in listed
+    assert "overstory rollback 1 --dataset north" in listed
+    assert back.stdout == "north serves generation 1.\n"
+    assert run("rollback", "9", "--dataset", indexed).exit_code == 2
+
+
+def test_a_dataset_travels_as_a_folder(run: Any, indexed: str, tmp_path: Path) -> None:
+    before = run("tree", "--dataset", indexed, "--json").stdout
+    written = run("export", str(tmp_path / "out"), "--dataset", indexed)
+    again = run("export", str(tmp_path / "out"), "--dataset", indexed)
+    run("forget", "--dataset", indexed, "--yes")
+
+    brought = run("import", str(tmp_path / "out"))
+
+    assert (written.exit_code, again.exit_code, brought.exit_code) == (0, 2, 0)
+    assert run("tree", "--dataset", indexed, "--json").stdout == before
+
+
+def test_each_fact_can_be_shown_with_its_documents(run: Any, indexed: str) -> None:
+    shown = run("tree", "--dataset", indexed, "--sources").stdout
+
+    assert "  · " in shown
+    assert "1.md" in shown
+    assert "gone" not in shown
+
+
+def test_several_documents_are_forgotten_and_it_is_proven(run: Any, run_json: Any, indexed: str, notes: Path) -> None:
+    sources = [str(notes / "1.md"), str(notes / "3.md")]
+
+    result = run("forget", "-d", indexed, "--document", sources[0], "--document", sources[1], "--prove")
+
+    assert result.exit_code == 0
+    assert "Forgotten from north: 2 documents" in result.stdout
+    assert "Verdict: nothing is left." in result.stdout
+    assert "registry.db" in result.stdout
+
+
+def test_an_index_that_needs_no_repair_says_so(run: Any, run_json: Any, indexed: str) -> None:
+    result = run("verify", "--dataset", indexed, "--repair")
+
+    assert result.exit_code == 0
+    assert result.stdout == "There was nothing to mend.\nThe index of north is sound.\n"
+    assert run_json("verify", "-d", indexed, "--repair")["repaired"]["advice"] == ""
 
 
 def test_secrets_are_never_shown(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,114 @@
+"""Whether anything of what was forgotten is left: in rows of any generation, in word indexes, in bytes of files."""
+
+import asyncio
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from overstory.columns import Form, columns_of
+from overstory.models import KINDS, TEXT_KINDS, DocumentChunk, Manifest, Row
+from overstory.results import ForgetProof
+from overstory.stores.contract import Tenant
+from overstory.words import STOP_WORDS, words_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_WORDS = 64
+_SHORTEST_BYTES = 6
+"""Shorter words stand in vectors and page headers by chance."""
+_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+_BLOCK_BYTES = 1 << 24
+_TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
+
+
+async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
+    """Words that only these documents have, the longest first: what must be nowhere once they are forgotten."""
+    chunk_ids = set(await tenant.find(DocumentChunk, "document_id", document_ids)) if document_ids else set()
+    found = {w for c in await tenant.get(DocumentChunk, sorted(chunk_ids)) for w in words_of(c.text)} - STOP_WORDS
+    own: list[str] = []
+    for word in sorted(found, key=lambda w: (-len(w), w)):
+        if len(own) == MOST_WORDS:
+            break
+        hits = await tenant.search_text(DocumentChunk, word, len(chunk_ids) + 1)
+        if not {hit.key for hit in hits} - chunk_ids:
+            own.append(word)
+    return own
+
+
+async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> ForgetProof:
+    """Look for words in every row, word index and file of a dataset."""
+    folded = sorted({word.casefold() for word in words if word.strip()})
+    rows: dict[str, int] = {}
+    found: list[str] = []
+    inside: set[str] = set()
+    for kind in KINDS:
+        rows[kind.__name__], hits, within = await _search_rows(tenant, kind, folded)
+        found += [f"{kind.__name__} rows" for _ in hits]
+        inside |= within
+    for kind in TEXT_KINDS:
+        found += [f"words of {kind.__name__}" for word in folded if await tenant.search_text(kind, word, 1)]
+    # What is a part of a word of another document stands in the files by right.
+    sought = [word for word in folded if word not in inside and len(word.encode()) >= _SHORTEST_BYTES]
+    files = await asyncio.to_thread(files_of, await tenant.describe())
+    found += await asyncio.to_thread(search_files, files, sought)
+    return ForgetProof(
+        words=len(folded),
+        rows=rows,
+        generations=tuple(g.number for g in manifest.generations),
+        files={path.name: path.stat().st_size for path in files if path.exists()},
+        words_in_files=len(sought),
+        found=tuple(dict.fromkeys(found)),
+    )
+
+
+async def _search_rows(tenant: Tenant, kind: type[Row], words: Sequence[str]) -> tuple[int, set[str], set[str]]:
+    """How many rows were read, which words they have, and which are a part of theirs."""
+    names = [c.name for c in columns_of(kind) if c.form in _TEXTUAL]
+    count, whole, inside = 0, set(), set()
+    async for batch in tenant.batches(kind, ["key", *names]):
+        count += batch.num_rows
+        text = await asyncio.to_thread(_text_of, batch, names)
+        there = {word for word in words if word in text}
+        whole |= there & set(words_of(text)) if there else set()
+        inside |= there
+    return count, whole, inside
+
+
+def _text_of(batch: "pa.RecordBatch", names: Iterable[str]) -> str:
+    cells = (cell for name in names for cell in batch.column(name).to_pylist() if cell)
+    return "\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells).casefold()
+
+
+def files_of(place: dict[str, str | int]) -> list[Path]:
+    """The files in which a dataset lies, the registry with them; none where a server keeps them."""
+    path = Path(str(place.get("place", "")))
+    if not path.is_file():
+        return []
+    registry = path.parent.parent / "registry.db"
+    both = [path.with_name(path.name + s) for s in _SIDE_FILES] + [
+        registry.with_name(registry.name + s) for s in _SIDE_FILES
+    ]
+    return [file for file in both if file.is_file()]
+
+
+def search_files(files: Iterable[Path], words: Sequence[str]) -> list[str]:
+    """Names of the files that hold one of the words, in any case."""
+    if not words:
+        return []
+    spellings = sorted({s.encode() for w in words for s in (w, w.upper(), w.capitalize())})
+    pattern = re.compile(b"|".join(map(re.escape, spellings)), re.IGNORECASE)
+    overlap = max(map(len, spellings))
+    return [path.name for path in files if _holds(path, pattern, overlap)]
+
+
+def _holds(path: Path, pattern: re.Pattern[bytes], overlap: int) -> bool:
+    rest = b""
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            if pattern.search(rest + block):
+                return True
+            rest = block[-overlap:]
+    return False

@@ -1,0 +1,228 @@
+"""Mending a dataset by rule, without a model: what dangles, what nothing sees, what nothing supports.
+
+Each step may be repeated. What a repair takes from the served texts is pending afterwards, so that the next improve
+writes them anew.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from overstory import ids
+from overstory.indexing import forgetting, publishing, removing
+from overstory.models import (
+    FORGETTING,
+    OPEN_END,
+    Document,
+    DocumentChunk,
+    Edge,
+    Entity,
+    GlobalContextSummary,
+    Lease,
+    Manifest,
+    PendingChange,
+    RelationshipLabel,
+    Row,
+    TextSummary,
+)
+from overstory.results import RepairResult
+from overstory.stores.contract import Store, Tenant
+from overstory.writer import Embedder
+
+IMPROVE, REBUILD = "improve", "rebuild"
+
+
+async def repair(store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, name: str) -> RepairResult:
+    """Mend what can be mended without a model, and say what is left."""
+    leaving = await tenant.find(Document, "state", [FORGETTING])
+    await forgetting.forget(store, tenant, embedder, lease, leaving)
+    contents = await _repair_contents(tenant, embedder)
+    manifest = await publishing.settle(store, tenant, lease)
+    index = await _repair_index(tenant, manifest)
+    current = manifest.current
+    violations = (await publishing.violations_at(tenant, current.number, current.max_bucket_size))[0] if current else []
+    pending = await tenant.count(PendingChange)
+    uncovered = {i for v in violations if v.rule == "every-summary" for i in v.ids}
+    await tenant.put([PendingChange(summary_id=i, dataset_id=tenant.dataset_id) for i in sorted(uncovered)])
+    left = [v for v in violations if v.rule != "every-summary"]
+    return RepairResult(
+        dataset=name,
+        documents=len(leaving),
+        violations=tuple(violations),
+        advice=REBUILD if left else IMPROVE if pending or uncovered else "",
+        **contents,
+        **index,
+    )
+
+
+# --- documents, chunks and graph -------------------------------------------------------------------
+
+
+async def _repair_contents(tenant: Tenant, embedder: Embedder) -> dict[str, int]:
+    documents = await _keys(tenant, Document)
+    orphans, chunks, mentioned = [], set(), set()
+    async for batch in tenant.batches(DocumentChunk, ["key", "document_id", "mentions"]):
+        for row in batch.to_pylist():
+            if row["document_id"] in documents:
+                chunks.add(row["key"])
+                mentioned.update(row["mentions"])
+            else:
+                orphans.append(ids.uuid_of(row["key"]))
+    await removing.remove_chunks(tenant, embedder, orphans)
+    summaries = await _remove_summaries(tenant, chunks)
+    edges = await tenant.delete(Edge, await _unsupported_edges(tenant, mentioned))
+    entities = await tenant.delete(Entity, _absent(await _keys(tenant, Entity), mentioned))
+    labels = await tenant.delete(RelationshipLabel, _absent(await _keys(tenant, RelationshipLabel), mentioned))
+    return {"chunks": len(orphans), "summaries": summaries, "entities": entities, "edges": edges, "labels": labels}
+
+
+async def _remove_summaries(tenant: Tenant, chunks: Collection[bytes]) -> int:
+    gone = []
+    async for batch in tenant.batches(TextSummary, ["key", "chunk_id"]):
+        gone += [ids.uuid_of(row["key"]) for row in batch.to_pylist() if row["chunk_id"] not in chunks]
+    await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in gone])
+    return await tenant.delete(TextSummary, gone)
+
+
+async def _unsupported_edges(tenant: Tenant, mentioned: Collection[bytes]) -> list[UUID]:
+    """Edges that no chunk names, or that lack an end once what no chunk names is gone."""
+    entities = await _keys(tenant, Entity)
+    gone = []
+    async for batch in tenant.batches(Edge, ["key", "source_id", "target_id"]):
+        for row in batch.to_pylist():
+            ends = (row["source_id"], row["target_id"])
+            if row["key"] not in mentioned or any(e not in entities or e not in mentioned for e in ends):
+                gone.append(ids.uuid_of(row["key"]))
+    return gone
+
+
+async def _keys(tenant: Tenant, kind: type[Row]) -> set[bytes]:
+    found: set[bytes] = set()
+    async for batch in tenant.batches(kind, ["key"]):
+        found.update(batch.column("key").to_pylist())
+    return found
+
+
+def _absent(keys: Collection[bytes], mentioned: Collection[bytes]) -> list[UUID]:
+    return [ids.uuid_of(key) for key in sorted(keys) if key not in mentioned]
+
+
+# --- the index -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a row of the index stands, without its text."""
+
+    key: UUID
+    id: UUID
+    level: int
+    is_root: bool
+    child_ids: tuple[UUID, ...]
+    valid_from: int
+    valid_to: int
+
+    def is_seen(self, generation: int) -> bool:
+        return self.valid_from <= generation < self.valid_to
+
+
+async def _repair_index(tenant: Tenant, manifest: Manifest) -> dict[str, int]:
+    marks = 0 if await _is_sound(tenant, manifest) else await _repair_marks(tenant, manifest)
+    children = await _repair_children(tenant, manifest)
+    rows = await _remove_unseen(tenant, manifest)
+    return {"marks": marks, "children": children, "rows": rows, "pending": await _remove_stray(tenant, manifest)}
+
+
+async def _is_sound(tenant: Tenant, manifest: Manifest) -> bool:
+    current = manifest.current
+    return current is None or not (await publishing.violations_at(tenant, current.number, current.max_bucket_size))[0]
+
+
+async def _repair_marks(tenant: Tenant, manifest: Manifest) -> int:
+    """Take back what a writer that had lost its lease opened or closed after its successor had begun."""
+    places = await _places(tenant)
+    kept = {g.number for g in manifest.generations}
+    begun = {b.number for b in manifest.unpublished}
+    # Between two kept generations no other one was published: they are the newest.
+    never = set(range(min(kept, default=0) + 1, manifest.last_number + 1)) - kept - begun
+    served = {p.id for p in places if p.is_seen(manifest.serving)}
+    changes: dict[UUID, Mapping[str, Any]] = {}
+    for place in places:
+        if place.valid_from in never and place.valid_to > place.valid_from:
+            changes[place.key] = {"valid_to": place.valid_from}
+        elif place.valid_from not in never and place.valid_to in never and place.id not in served:
+            changes[place.key] = {"valid_to": OPEN_END}
+    await tenant.patch(GlobalContextSummary, changes)
+    return len(changes)
+
+
+async def _repair_children(tenant: Tenant, manifest: Manifest) -> int:
+    """Cut child ids that lead nowhere, and buckets that then have none; lowest level first."""
+    seen = sorted((p for p in await _places(tenant) if p.is_seen(manifest.serving)), key=lambda p: (p.level, p.key))
+    there = {ids.uuid_of(key) for key in await _keys(tenant, TextSummary)}
+    lost: set[UUID] = set()
+    cut: dict[UUID, Mapping[str, Any]] = {}
+    empty = []
+    for place in seen:
+        children = tuple(c for c in place.child_ids if c in there)
+        lost.update(c for c in place.child_ids if c not in there)
+        if children:
+            there.add(place.id)
+        else:
+            empty.append(place.key)
+        if children and children != place.child_ids:
+            cut[place.key] = {"child_ids": children, "stale": True}
+    await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in sorted(lost)])
+    await tenant.patch(GlobalContextSummary, cut)
+    await tenant.delete(GlobalContextSummary, empty)
+    return len(lost)
+
+
+async def _remove_unseen(tenant: Tenant, manifest: Manifest) -> int:
+    """Rows that no kept generation sees, and that no stopped build has paid for."""
+    kept = [g.number for g in manifest.generations]
+    begun = {b.number for b in manifest.unpublished}
+    unseen = [
+        p.key
+        for p in await _places(tenant)
+        if p.valid_from not in begun and not any(p.is_seen(number) for number in kept)
+    ]
+    return await tenant.delete(GlobalContextSummary, unseen)
+
+
+async def _remove_stray(tenant: Tenant, manifest: Manifest) -> int:
+    """Changes of summaries that are gone and that the served tree does not name, unless they say that it was cut."""
+    if await _is_cut(tenant, manifest):
+        return 0
+    summaries = await _keys(tenant, TextSummary)
+    named = {c for p in await _places(tenant) if p.is_seen(manifest.serving) for c in p.child_ids}
+    pending = {ids.uuid_of(key) for key in await _keys(tenant, PendingChange) - summaries}
+    return await tenant.delete(PendingChange, sorted(pending - named))
+
+
+async def _is_cut(tenant: Tenant, manifest: Manifest) -> bool:
+    async for batch in tenant.batches(GlobalContextSummary, ["stale", "withheld"], generation=manifest.serving):
+        if any(row["stale"] or row["withheld"] for row in batch.to_pylist()):
+            return True
+    return False
+
+
+async def _places(tenant: Tenant) -> list[_Place]:
+    columns = ["key", "id", "level", "is_root", "child_ids", "valid_from", "valid_to"]
+    return [
+        place async for batch in tenant.batches(GlobalContextSummary, columns) for place in _read(batch.to_pylist())
+    ]
+
+
+def _read(rows: list[dict[str, Any]]) -> Iterator[_Place]:
+    for row in rows:
+        yield _Place(
+            key=ids.uuid_of(row["key"]),
+            id=ids.uuid_of(row["id"]),
+            level=row["level"],
+            is_root=row["is_root"],
+            child_ids=tuple(ids.uuid_of(c) for c in row["child_ids"]),
+            valid_from=row["valid_from"],
+            valid_to=row["valid_to"],
+        )
