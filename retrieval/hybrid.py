@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from overstory.models import DocumentChunk, Entity, Hit
+from overstory.models import DocumentChunk, Entity
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 
@@ -33,9 +33,10 @@ from .context import clean_markdown, clean_name, join, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_material
-from .passages import by_words, fused, read_passages, render_passage
+from .passages import by_words, read_passages, render_passage
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material
+from .ranking import CANDIDATES, rank_chunks
 from .scene import Findings, Scene
 from .waves import wave
 
@@ -48,7 +49,6 @@ MAX_LANE: Final = 10
 """Passages, entities and facts at most, whatever `top_k` says."""
 MAX_BULLETS: Final = 10
 MIN_FACT_WORDS: Final = 3
-_CANDIDATES_A_RESULT: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,26 +93,20 @@ async def _find_lanes(scene: Scene) -> Lanes:
     lane = min(scene.question.top_k, MAX_LANE)
     async with wave() as group:
         projected = group.create_task(find_material(scene))
-        worded = group.create_task(by_words(scene, DocumentChunk, lane * _CANDIDATES_A_RESULT))
+        worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
     material = projected.result()
+    ranked = await rank_chunks(scene, material, worded.result(), lane)
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
     entities = _nearest_entities(material, lane)
     bullets = tuple(_bullets(entity, fragment.connections) for entity in entities)
     said = {bullet for lines in bullets for bullet in lines}
     return Lanes(
-        passages=await _fused_passages(scene, material, worded.result(), lane),
+        passages=await read_passages(scene, DocumentChunk, ranked),
         entities=entities,
         bullets=bullets,
         facts=tuple(_facts(fragment.connections, said))[:lane],
         fragment=fragment.first(lane),
     )
-
-
-async def _fused_passages(scene: Scene, material: Material, worded: Sequence[Hit], lane: int) -> tuple[Passage, ...]:
-    compared = [chunk.id for chunk in material.chunks if chunk.id in material.distances]
-    by_meaning = sorted(compared, key=lambda key: (material.distances[key], key))[: lane * _CANDIDATES_A_RESULT]
-    best = fused(by_meaning, [hit.key for hit in worded], limit=lane)
-    return await read_passages(scene, DocumentChunk, [Hit(key, score) for key, score in best.items()])
 
 
 def _nearest_entities(material: Material, lane: int) -> tuple[Entity, ...]:

@@ -18,8 +18,6 @@ from .scene import Findings, Scene
 TextKind: TypeAlias = type[DocumentChunk] | type[TextSummary]
 
 _WITHOUT: Final[Mapping[type[Row], tuple[str, ...]]] = {DocumentChunk: ("graph",), TextSummary: ()}
-FUSION_CONSTANT: Final = 60
-"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 
 
 async def chunks(scene: Scene) -> Findings:
@@ -72,16 +70,6 @@ async def by_words(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
             return kept
         wide *= 4
     return []
-
-
-def fused(*rankings: Sequence[UUID], limit: int) -> dict[UUID, float]:
-    """Reciprocal rank fusion: the best of several rankings with their scores, higher is better."""
-    scores: dict[UUID, float] = {}
-    for ranking in rankings:
-        for rank, key in enumerate(ranking, 1):
-            scores[key] = scores.get(key, 0.0) + 1 / (FUSION_CONSTANT + rank)
-    best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
-    return {key: scores[key] for key in best}
 
 
 async def read_passages(scene: Scene, kind: TextKind, hits: Sequence[Hit]) -> tuple[Passage, ...]:

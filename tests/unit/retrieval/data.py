@@ -120,7 +120,9 @@ class World:
     embedder: CountingEmbedder = field(default_factory=CountingEmbedder)
     writer: RecordingWriter = field(default_factory=RecordingWriter)
 
-    async def ask(self, query_text: str, query_type: Any = "GRAPH_COMPLETION", *, index: bool | int = False, **options: Any) -> Any:
+    async def ask(
+        self, query_text: str, query_type: Any = "GRAPH_COMPLETION", *, index: bool | int = False, **options: Any
+    ) -> Any:
         if index is not False:
             options["retriever_specific_config"] = {
                 "include_global_context_index": True,

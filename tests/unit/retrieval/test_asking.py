@@ -262,7 +262,7 @@ class Rounds:
     [
         ("GRAPH_COMPLETION", False, 3),
         ("GRAPH_COMPLETION", True, 4),
-        ("HYBRID_COMPLETION", False, 4),
+        ("HYBRID_COMPLETION", False, 5),
         ("CHUNKS", False, 3),
         ("SUMMARIES", False, 3),
     ],

@@ -2,7 +2,6 @@
 
 from hypothesis import given, settings
 
-from retrieval.passages import fused
 from tests.unit.retrieval.data import Note, make_indexed_world, make_world
 from tests.unit.retrieval.test_context import hostile_texts
 
@@ -78,13 +77,6 @@ async def test_lanes_hold_ten_at_most():
 
     assert context.count("source: ") == 10
     assert context.count("### ") == 10
-
-
-def test_fusion_prefers_what_both_rankings_have_and_breaks_ties_by_key():
-    a, b, c = "a", "b", "c"
-
-    assert list(fused([a, b], [c, b], limit=3)) == [b, a, c]
-    assert list(fused([a], [c], limit=1)) == [a]
 
 
 @settings(max_examples=60, deadline=None)

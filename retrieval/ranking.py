@@ -1,0 +1,239 @@
+"""Which chunks fit a question best: by words, by meaning, by their best sentence, and along the graph.
+
+Scores are fused, not ranks: a weak signal then changes an order by as much as it says, and no more. The weights were
+chosen on one half of the questions of several public sets, see `docs/evidence.md`.
+"""
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overstory import ids
+from overstory.models import DocumentChunk, Hit, TextSummary
+from overstory.settings import HASHING
+from overstory.words import query_words, words_of
+
+from .projections import Material, measure
+from .scene import Scene
+from .waves import wave
+
+Scores = NDArray[np.float64]
+
+CANDIDATES: Final = 100
+"""Chunks that share words with the question, looked at beside those near to it."""
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
+_SPEAKER = re.compile(r"^(?:\[[^\]\n]{1,40}\] )?[^\W\d_][\w .'’-]{0,40}: \S", re.MULTILINE)
+_DAMPING = 0.5
+_ROUNDS = 12
+_SEED_CHUNKS = 10
+_SEED_ENTITIES_SHARE = 0.7
+_LONGEST_NAME = 5
+"""Words of the longest name that is looked for in a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What each signal counts beside words, whose best match counts 1."""
+
+    meaning: float
+    graph: float = 0.3
+    sentence: float = 0.2
+    neighbour: float = 0.2
+    """Of a chunk's neighbours, in transcripts alone."""
+
+
+WEIGHTS: Final = {HASHING: Weights(meaning=0.3)}
+DEFAULT_WEIGHTS: Final = Weights(meaning=1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Chunks that may answer a question, with what they are judged by; all in one order."""
+
+    chunks: Sequence[DocumentChunk]
+    words: Scores
+    """BM25; 0 for what shares no word."""
+    distances: Scores
+    entities: Sequence[tuple[UUID, ...]]
+    """Of each chunk."""
+    named: frozenset[UUID] = frozenset()
+    """The entities that the question may name."""
+
+
+async def rank_chunks(scene: Scene, material: Material, worded: Sequence[Hit], limit: int) -> list[Hit]:
+    """The chunks that fit a question best; a higher score is better.
+
+    Args:
+        scene: the question and where it is asked.
+        material: what is near to the question.
+        worded: what shares words with it.
+        limit: how many.
+    """
+    candidates = await find_candidates(scene, material, worded)
+    if not candidates.chunks:
+        return []
+    weights = WEIGHTS.get(scene.dataset.embedding_model, DEFAULT_WEIGHTS)
+    return await asyncio.to_thread(best, candidates, scene.question.search_text, weights, limit)
+
+
+async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit]) -> Candidates:
+    """What is near to the question, and what shares words with it."""
+    tenant, near = scene.tenant, {chunk.id: chunk for chunk in material.chunks if chunk.id in material.distances}
+    words = {hit.key: hit.score for hit in worded}
+    others = [key for key in words if key not in near]
+    vector = await scene.vector.get()
+    async with wave() as group:
+        rows = group.create_task(tenant.get(DocumentChunk, others, without=("graph",)))
+        far = group.create_task(measure(tenant, DocumentChunk, others, vector))
+        summaries = group.create_task(tenant.get(TextSummary, [ids.summary_id(key) for key in (*near, *others)]))
+    chunks = sorted((*near.values(), *rows.result()), key=lambda chunk: chunk.id)
+    distances = {**material.distances, **far.result()}
+    named = {summary.chunk_id: summary.entity_ids for summary in summaries.result()}
+    return Candidates(
+        chunks=chunks,
+        words=np.array([words.get(chunk.id, 0.0) for chunk in chunks]),
+        distances=np.array([distances.get(chunk.id, 1.0) for chunk in chunks]),
+        entities=[named.get(chunk.id, ()) for chunk in chunks],
+        named=entities_named(scene.dataset.id, scene.question.search_text),
+    )
+
+
+def entities_named(dataset_id: UUID, question: str) -> frozenset[UUID]:
+    """Ids of the entities that a question would name with its words, whether there are such or not."""
+    words = question.split()
+    spans = (words[i : i + n] for n in range(1, _LONGEST_NAME + 1) for i in range(len(words) - n + 1))
+    names = {
+        name.removesuffix(end)
+        for span in spans
+        for name in [" ".join(span).strip("?!.,;:")]
+        for end in ("", "'s", "’s")
+    }
+    return frozenset(ids.entity_id(dataset_id, name) for name in names if name)
+
+
+def best(candidates: Candidates, question: str, weights: Weights, limit: int) -> list[Hit]:
+    """The candidates with the highest scores; ties by id."""
+    scores = fused_scores(candidates, question, weights)
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], candidates.chunks[i].id))
+    return [Hit(candidates.chunks[i].id, float(scores[i])) for i in order[:limit]]
+
+
+def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Scores:
+    """One score a candidate, higher for a better one."""
+    scores = _share_of_best(candidates.words) + weights.meaning * _spread(1.0 - candidates.distances)
+    if weights.sentence:
+        scores = scores + weights.sentence * best_sentences([chunk.text for chunk in candidates.chunks], question)
+    if weights.graph:
+        scores = scores + weights.graph * page_rank(candidates, scores)
+    if weights.neighbour:
+        scores = scores + weights.neighbour * _lift(candidates.chunks, scores)
+    return scores
+
+
+def _share_of_best(values: Scores) -> Scores:
+    top = values.max(initial=0.0)
+    return values / top if top > 0 else values
+
+
+def _spread(values: Scores) -> Scores:
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.ones_like(values)
+
+
+# --- the best sentence -----------------------------------------------------------------------------
+
+
+def best_sentences(texts: Sequence[str], question: str) -> Scores:
+    """For each text, the share of the question's words that its best sentence has; rare words weigh more."""
+    wanted = frozenset(query_words(question))
+    bags = [[wanted.intersection(words_of(sentence)) for sentence in _SENTENCE_END.split(text)] for text in texts]
+    weights = word_weights(wanted, [frozenset().union(*sentences) for sentences in bags])
+    total = sum(weights.values()) or 1.0
+    shares = [max((sum(weights[word] for word in bag) for bag in sentences), default=0.0) for sentences in bags]
+    return np.array(shares) / total
+
+
+def word_weights(words: frozenset[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
+    """The inverse document frequency of words among texts, each given by those of the words that it has."""
+    frequency = Counter(word for bag in bags for word in bag)
+    return {word: math.log(1 + (len(bags) + 1) / (frequency[word] + 1)) for word in sorted(words)}
+
+
+# --- along the graph -------------------------------------------------------------------------------
+
+
+def page_rank(candidates: Candidates, scores: Scores) -> Scores:
+    """Personalised PageRank over chunks and the entities that they share, as a share of the best.
+
+    It starts from the entities that the question names and from the chunks with the best scores so far
+    (Gutiérrez et al., 2024, over a graph of one question).
+    """
+    places = _places(candidates)
+    if not places:
+        return np.zeros(len(scores))
+    rows, columns = _links(candidates, places)
+    size = len(candidates.chunks) + len(places)
+    heads, tails = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    degrees = np.bincount(heads, minlength=size).astype(float)
+    shares = 1.0 / degrees[heads]
+    start = _start(candidates, places, scores, size)
+    rank = start
+    for _ in range(_ROUNDS):
+        flow = np.bincount(tails, weights=rank[heads] * shares, minlength=size)
+        rank = (1 - _DAMPING) * start + _DAMPING * flow
+    reached: Scores = rank[: len(scores)]
+    return _share_of_best(reached)
+
+
+def _places(candidates: Candidates) -> dict[UUID, int]:
+    """Entities that connect chunks, or that the question names, with their places after the chunks."""
+    counts = Counter(entity for named in candidates.entities for entity in named)
+    kept = sorted(entity for entity, count in counts.items() if count > 1 or entity in candidates.named)
+    return {entity: len(candidates.chunks) + place for place, entity in enumerate(kept)}
+
+
+def _links(candidates: Candidates, places: dict[UUID, int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    pairs = [(i, places[e]) for i, named in enumerate(candidates.entities) for e in named if e in places]
+    ends = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _start(candidates: Candidates, places: dict[UUID, int], scores: Scores, size: int) -> Scores:
+    chunks, entities = np.zeros(size), np.zeros(size)
+    best_first = np.argsort(-scores, kind="stable")[:_SEED_CHUNKS]
+    chunks[best_first] = np.maximum(scores[best_first], 0.0)
+    counts = Counter(entity for named in candidates.entities for entity in named)
+    for entity in candidates.named & places.keys():
+        entities[places[entity]] = 1.0 / counts[entity]
+    if not entities.any():
+        return chunks / (chunks.sum() or 1.0)
+    share = _SEED_ENTITIES_SHARE
+    return share * entities / entities.sum() + (1 - share) * chunks / (chunks.sum() or 1.0)
+
+
+# --- neighbours ------------------------------------------------------------------------------------
+
+
+def _lift(chunks: Sequence[DocumentChunk], scores: Scores) -> Scores:
+    """For each turn of a transcript, the mean score of the chunks before and after it; 0 for other texts."""
+    places = {(chunk.document_id, chunk.position): i for i, chunk in enumerate(chunks)}
+    lifted = np.zeros(len(scores))
+    for i, chunk in enumerate(chunks):
+        if not is_transcript(chunk.text):
+            continue
+        beside = [places.get((chunk.document_id, chunk.position + step)) for step in (-1, 1)]
+        lifted[i] = sum(scores[place] for place in beside if place is not None) / 2
+    return lifted
+
+
+def is_transcript(text: str) -> bool:
+    """Whether a text is several turns of a talk, each with its speaker."""
+    return len(_SPEAKER.findall(text)) >= 3

@@ -1,0 +1,95 @@
+"""How chunks are ranked: every signal moves an order by what it says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overstory import ids
+from overstory.models import DocumentChunk
+from retrieval.ranking import Candidates, Weights, best, best_sentences, entities_named, is_transcript, page_rank
+
+HOME, DOCUMENT = ids.make_id("home"), ids.make_id("document")
+WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.0)
+
+
+def chunk(text, position=0):
+    return DocumentChunk(
+        id=ids.chunk_id(DOCUMENT, text), dataset_id=HOME, document_id=DOCUMENT, text=text, position=position
+    )
+
+
+def candidates(texts, *, words=None, distances=None, entities=None, named=()):
+    names = entities or [()] * len(texts)
+    return Candidates(
+        chunks=[chunk(text, place) for place, text in enumerate(texts)],
+        words=np.array(words or [0.0] * len(texts)),
+        distances=np.array(distances or [1.0] * len(texts)),
+        entities=[tuple(ids.entity_id(HOME, name) for name in several) for several in names],
+        named=frozenset(ids.entity_id(HOME, name) for name in named),
+    )
+
+
+def order(given, question, weights):
+    texts = {one.id: one.text for one in given.chunks}
+    return [texts[hit.key] for hit in best(given, question, weights, 9)]
+
+
+def test_words_and_meaning_add_up_by_their_scores():
+    given = candidates(["both", "words", "meaning"], words=[8.0, 9.0, 0.0], distances=[0.3, 0.9, 0.2])
+
+    assert order(given, "x", WORDS_ALONE)[0] == "words"
+    assert order(given, "x", Weights(meaning=1.0, graph=0.0, sentence=0.0, neighbour=0.0))[0] == "both"
+
+
+def test_a_text_counts_by_its_best_sentence():
+    scores = best_sentences(["Anna moved. The launch is late.", "Anna moved the launch."], "Did Anna move the launch?")
+
+    assert scores[1] > scores[0]
+
+
+def test_what_shares_an_entity_with_the_named_one_is_reached():
+    given = candidates(
+        ["the film", "its director", "another"],
+        words=[5.0, 1.0, 1.0],
+        entities=[["Gladiators Seven", "Pedro Lazaga"], ["Pedro Lazaga"], ["Rome"]],
+        named=["Gladiators Seven"],
+    )
+
+    ranks = page_rank(given, given.words)
+
+    assert ranks[1] > ranks[2]
+
+
+def test_names_of_a_question_are_found_without_its_punctuation():
+    named = entities_named(HOME, "Is Anna Hofer's plan, Northstar, late?")
+
+    assert {ids.entity_id(HOME, "Anna Hofer"), ids.entity_id(HOME, "Northstar")} <= named
+
+
+def test_neighbours_lift_each_other_in_transcripts_alone():
+    talk = ["Ann: so\nBob: yes\nAnn: {}".format(word) for word in ("one", "two", "three", "four")]
+    spoken = candidates(talk, words=[5.0, 0.0, 0.0, 0.0])
+    written = candidates(["one", "two", "three", "four"], words=[5.0, 0.0, 0.0, 0.0])
+    weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.5)
+
+    assert is_transcript(talk[0]) and not is_transcript("Note: one line")
+    assert [hit.score for hit in best(spoken, "x", weights, 4)] == pytest.approx([1.0, 0.25, 0.0, 0.0])
+    assert [hit.score for hit in best(written, "x", weights, 4)] == [1.0, 0.0, 0.0, 0.0]
+
+
+@given(st.lists(st.tuples(st.floats(0, 50), st.floats(0, 2), st.sets(st.sampled_from("abc"))), min_size=1, max_size=8))
+def test_every_candidate_has_a_finite_score_and_the_order_is_complete(rows):
+    given_ = candidates(
+        [f"Text {n}." for n in range(len(rows))],
+        words=[row[0] for row in rows],
+        distances=[row[1] for row in rows],
+        entities=[sorted(row[2]) for row in rows],
+        named=["a"],
+    )
+
+    hits = best(given_, "Text 1", Weights(meaning=1.0), 99)
+
+    assert {hit.key for hit in hits} == {one.id for one in given_.chunks}
+    assert all(np.isfinite(hit.score) for hit in hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
