@@ -1,14 +1,16 @@
 """Rows as properties of objects, and back."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 from overstory import columns as forms
 from overstory import ids
-from overstory.columns import Column, Form, RowT, columns_of
+from overstory.columns import Form, RowT
 from overstory.models import Row
 from overstory.stores.weaviate.schema import Shape, property_of, shape_of
+from overstory.stores.weaviate.wire import Stored, ids_of, texts_of, uuid_of
 from overstory.words import words_of
 
 _PLAIN = (Form.ID, Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG)
@@ -53,62 +55,61 @@ def _stored(form: Form, value: Any) -> Any:
     return list(value) if form in _LISTS else forms.encode(form, value)
 
 
-def row_of(kind: type[RowT], key: UUID, properties: Mapping[str, Any], left_out: dict[str, Any] | None = None) -> RowT:
+def row_of(kind: type[RowT], stored: Stored, left_out: dict[str, Any] | None = None) -> RowT:
     """The row of an object; `left_out` are fields that were not read, with what stands for them."""
-    key_field = shape_of(kind).key_field
-    values: dict[str, Any] = {
-        column.name: key if column.name == key_field else read(properties.get(property_of(column.name)))
-        for column, read in _readers(kind)
-    }
+    fields = stored.fields
+    values: dict[str, Any] = {name: read(fields[own]) for name, own, read in _readers(kind) if own in fields}
+    if key_field := shape_of(kind).key_field:
+        values[key_field] = stored.key
     return kind(**values | (left_out or {}))
 
 
-def cell_maker(kind: type[Row], name: str) -> Callable[[Any], Any]:
+def cell_maker(kind: type[Row], name: str) -> Callable[[Stored], Any]:
     """What makes a column's cell of an object: the same values as `columns.encode` gives."""
     shape = shape_of(kind)
-    if name == "key" or name == shape.key_field:
-        return lambda stored: stored.uuid.bytes
+    if name in ("key", shape.key_field):
+        return lambda stored: stored.key.bytes
     if name == "vector":
-        return lambda stored: vector_bytes(stored.vector)
-    column = next(c for c in shape.columns if c.name == name)
-    own, read = property_of(name), _cell_reader(column)
-    return lambda stored: read(stored.properties.get(own))
+        return lambda stored: stored.vector_bytes
+    own, read = property_of(name), _CELLS[shape.form(name)]
+    return lambda stored: read(stored.fields[own])
 
 
-def vector_bytes(vectors: Mapping[str, Any]) -> bytes | None:
-    import numpy as np
-
-    stored = vectors.get("default")
-    return np.asarray(stored, dtype="<f4").tobytes() if stored else None
+_Readers = list[tuple[str, str, Callable[[Any], Any]]]
 
 
-def _readers(kind: type[RowT]) -> Iterable[tuple[Column, Callable[[Any], Any]]]:
+def _readers(kind: type[Any]) -> _Readers:
+    """Field, property and what reads it, for each column with a property."""
     name = kind.__name__
     if name not in _READERS:
-        _READERS[name] = [(column, _reader(column)) for column in columns_of(kind)]
+        _READERS[name] = [(c.name, property_of(c.name), _VALUES[c.form]) for c in shape_of(kind).columns]
     return _READERS[name]
 
 
-_READERS: dict[str, list[tuple[Column, Callable[[Any], Any]]]] = {}
+_READERS: dict[str, _Readers] = {}
 
 
-def _reader(column: Column) -> Callable[[Any], Any]:
-    if column.form in _LISTS:
-        return lambda stored: tuple(stored or ())
-    if column.form in (Form.GRAPH, Form.CONTENT):
-        return lambda stored: forms.decode(column.form, stored or None)
-    if column.form is Form.TEXT and not column.nullable:
-        return lambda stored: stored or ""
-    return lambda stored: stored
+def _structure(form: Form) -> Callable[[Any], Any]:
+    return lambda value: forms.decode(form, value.text_value or None)
 
 
-def _cell_reader(column: Column) -> Callable[[Any], Any]:
-    if column.form is Form.ID:
-        return lambda stored: stored.bytes
-    if column.form is Form.IDS:
-        return lambda stored: [one.bytes for one in stored or ()]
-    if column.form is Form.TEXTS:
-        return lambda stored: list(stored or ())
-    if column.form is Form.TEXT and not column.nullable:
-        return lambda stored: stored or ""
-    return lambda stored: stored
+# A value that is null reads as the empty one of whatever form it is asked for.
+_VALUES: dict[Form, Callable[[Any], Any]] = {
+    Form.ID: lambda value: uuid_of(value.uuid_value),
+    Form.IDS: lambda value: tuple(ids_of(value)),
+    Form.TEXT: attrgetter("text_value"),
+    Form.TEXTS: lambda value: tuple(texts_of(value)),
+    Form.INTEGER: attrgetter("int_value"),
+    Form.NUMBER: attrgetter("number_value"),
+    Form.FLAG: attrgetter("bool_value"),
+    Form.GRAPH: _structure(Form.GRAPH),
+    Form.CONTENT: _structure(Form.CONTENT),
+}
+_CELLS: dict[Form, Callable[[Any], Any]] = {
+    **_VALUES,
+    Form.ID: lambda value: bytes.fromhex(value.uuid_value.replace("-", "")),
+    Form.IDS: lambda value: [bytes.fromhex(one.replace("-", "")) for one in value.list_value.uuid_values.values],
+    Form.TEXTS: lambda value: list(texts_of(value)),
+    Form.GRAPH: lambda value: value.text_value or None,
+    Form.CONTENT: attrgetter("text_value"),
+}

@@ -11,22 +11,20 @@ from functools import partial, reduce
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from weaviate.classes.query import Filter
 
 from overstory.columns import Form, RowT
 from overstory.models import Edge, GlobalContextSummary, Row, Vector
-from overstory.stores.weaviate import connecting
+from overstory.stores.weaviate import connecting, wire
 from overstory.stores.weaviate.calls import together
 from overstory.stores.weaviate.codec import row_of, text_key
 from overstory.stores.weaviate.connecting import Link
 from overstory.stores.weaviate.schema import shape_of
+from overstory.stores.weaviate.wire import Stored
 
 PAGE, MOST = 1_000, 10_000
 IDS_AT_ONCE = 500
 FIRST = UUID(int=0)
-Stored = Any
-"""An object as the client gives it: `uuid`, `properties`, `vector`, `metadata`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,12 @@ class Scope:
         return Filter.by_property("dataset_id").equal(self.dataset_id) if self.shared else None
 
     def owns(self, stored: Stored) -> bool:
-        return not self.shared or stored.properties["dataset_id"] == self.dataset_id
+        return not self.shared or stored["dataset_id"] == self.dataset_id
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """Fields that need not be read, with what they are."""
+        return {} if self.shared else {"dataset_id": self.dataset_id}
 
     @property
     def owner_properties(self) -> tuple[str, ...]:
@@ -63,16 +66,18 @@ class Rows:
     def collection(self) -> connecting.Collection:
         return self.link.rows(self.kind, self.scope.tenant)
 
+    @property
+    def properties(self) -> list[str]:
+        """Those that a whole row is read from."""
+        return [name for name in shape_of(self.kind).properties if name not in self.scope.known]
+
     async def fetch(
         self, condition: Any, limit: int, properties: Sequence[str], *, vectors: bool = False
     ) -> list[Stored]:
         """Rows of a condition, at most `limit`."""
-        found = await self.link.read(
-            lambda: self.collection.query.fetch_objects(
-                filters=condition, limit=limit, return_properties=list(properties), include_vector=vectors
-            )
+        return await self.link.read(
+            lambda: wire.fetch(self.collection, properties, limit=limit, condition=condition, vectors=vectors)
         )
-        return found.objects
 
     async def by_key(
         self, keys: Iterable[UUID], properties: Sequence[str], *, vectors: bool = False
@@ -82,7 +87,7 @@ class Rows:
         pages = await together(
             self.fetch(Filter.by_id().contains_any(p), len(p), properties, vectors=vectors) for p in parts
         )
-        return {stored.uuid: stored for page in pages for stored in page}
+        return {stored.key: stored for page in pages for stored in page}
 
     async def scan(
         self, properties: Sequence[str], *, vectors: bool = False, page: int = PAGE
@@ -90,19 +95,13 @@ class Rows:
         """Every row of the tenant, by ascending key."""
         after = FIRST
         while True:
-            ask = partial(self._page, after, page, list(properties), vectors)
+            ask = partial(wire.fetch, self.collection, properties, limit=page, after=after, vectors=vectors)
             found = await self.link.read(ask)
             for stored in found:
                 yield stored
             if not found:
                 return
-            after = found[-1].uuid
-
-    async def _page(self, after: UUID, limit: int, properties: list[str], vectors: bool) -> list[Stored]:
-        found = await self.collection.query.fetch_objects(
-            after=after, limit=limit, return_properties=properties, include_vector=vectors
-        )
-        return found.objects
+            after = found[-1].key
 
     async def holding(
         self, field: str, values: Iterable[Any], properties: Sequence[str] = (), *, also: Any = None
@@ -124,7 +123,7 @@ class Rows:
         condition = both(Filter.by_property(field).contains_any(values), also)
         found = await self.fetch(condition, MOST, properties)
         if len(found) < MOST:
-            return {stored.uuid: stored for stored in found}
+            return {stored.key: stored for stored in found}
         if len(values) == 1:
             return await self._scanned(field, values[0], properties)
         middle = len(values) // 2
@@ -133,7 +132,7 @@ class Rows:
 
     async def _scanned(self, field: str, value: Any, properties: Sequence[str]) -> dict[UUID, Stored]:
         read = dict.fromkeys((*properties, field))
-        return {s.uuid: s async for s in self.scan(list(read)) if value in values_of(s.properties.get(field))}
+        return {s.key: s async for s in self.scan(list(read)) if value in values_of(s[field])}
 
     async def count(self, condition: Any = None) -> int:
         condition = both(condition, self.scope.own)
@@ -170,20 +169,21 @@ async def get(rows: Rows, kind: type[RowT], keys: Sequence[UUID], left_out: dict
     Args:
         left_out: fields that are not read, with what stands for them.
     """
-    found = await rows.by_key(keys, [name for name in shape_of(kind).properties if name not in left_out])
-    return [row_of(kind, key, found[key].properties, left_out) for key in keys if key in found]
+    known = left_out | rows.scope.known
+    found = await rows.by_key(keys, [name for name in shape_of(kind).properties if name not in known])
+    return [row_of(kind, found[key], known) for key in keys if key in found]
 
 
 async def vectors(rows: Rows, keys: Sequence[UUID]) -> dict[UUID, Vector]:
     found = await rows.by_key(keys, (), vectors=True)
-    given = {key: found[key].vector.get("default") for key in keys if key in found}
-    return {key: np.asarray(vector, dtype=np.float32) for key, vector in given.items() if vector}
+    given = {key: found[key].vector for key in keys if key in found}
+    return {key: vector for key, vector in given.items() if vector is not None}
 
 
 async def find(rows: Rows, field: str, values: Sequence[UUID | str], limit: int | None) -> list[UUID]:
     shape = shape_of(rows.kind)
     found = await rows.holding(shape.found_by(field), map(_indexed(rows.kind, field), values), also=rows.scope.own)
-    return sorted(UUID(int=key.int) for key, stored in found.items() if rows.scope.owns(stored))[:limit]
+    return sorted(key for key, stored in found.items() if rows.scope.owns(stored))[:limit]
 
 
 async def tally(rows: Rows, field: str, values: Sequence[UUID | str]) -> dict[UUID | str, int]:
@@ -207,7 +207,7 @@ async def _tally_some(rows: Rows, field: str, values: Sequence[Any]) -> dict[Any
         return await _tally_some(rows, field, values[:middle]) | await _tally_some(rows, field, values[middle:])
     counts = dict.fromkeys(values, 0)
     for stored in found:
-        for value in set(values_of(stored.properties[field])) & counts.keys():
+        for value in set(values_of(stored[field])) & counts.keys():
             counts[value] += 1
     return counts
 
@@ -218,17 +218,16 @@ async def edges_between(rows: Rows, node_ids: Sequence[UUID]) -> list[Edge]:
         return []
     # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
     also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
-    found = await rows.holding("source_id", nodes, shape_of(Edge).properties, also=also)
-    edges = [
-        row_of(Edge, UUID(int=k.int), s.properties) for k, s in found.items() if s.properties["target_id"] in nodes
-    ]
+    found = await rows.holding("source_id", nodes, rows.properties, also=also)
+    edges = [edge for stored in found.values() if (edge := row_of(Edge, stored, rows.scope.known)).target_id in nodes]
     return sorted(edges, key=lambda edge: edge.key)
 
 
 async def areas(rows: Rows, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
-    properties = shape_of(GlobalContextSummary).properties
-    found = await rows.holding("row_id", ids, properties, also=both(seen_by(generation), rows.scope.own))
-    decoded = [row_of(GlobalContextSummary, key, s.properties) for key, s in found.items() if rows.scope.owns(s)]
+    found = await rows.holding("row_id", ids, rows.properties, also=both(seen_by(generation), rows.scope.own))
+    decoded = [
+        row_of(GlobalContextSummary, stored, rows.scope.known) for stored in found.values() if rows.scope.owns(stored)
+    ]
     seen = {row.id: row for row in decoded if row.valid_from <= generation < row.valid_to}
     return [seen[id_] for id_ in ids if id_ in seen]
 

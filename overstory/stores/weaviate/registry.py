@@ -137,19 +137,42 @@ async def keep(link: Link, registered: Registered) -> None:
 
 
 async def list_datasets(link: Link, user_id: UUID | None) -> list[Dataset]:
-    condition = _is(DATASET)
-    if user_id is not None:
-        granted = [UUID(str(f["dataset_id"])) for f in await _granted(link, user_id)]
-        owned = Filter.by_property("user_id").equal(user_id)
-        readable = owned | Filter.by_property("dataset_id").contains_any(granted) if granted else owned
-        condition = condition & readable
-    found = [_registered(key, record) for key, record in await _matching(link, condition)]
-    datasets = [r.dataset for r in found if r.dataset and r.status == ACTIVE]
+    datasets = await (_all_active(link) if user_id is None else _readable(link, user_id))
     return sorted(datasets, key=lambda d: (d.name, d.id))
+
+
+async def _all_active(link: Link) -> list[Dataset]:
+    return _active(await _matching(link, _is(DATASET)))
+
+
+async def _readable(link: Link, user_id: UUID) -> list[Dataset]:
+    """What a user owns or may read; a second question only where something was shared with them."""
+    records = await _matching(link, Filter.by_property("user_id").equal(user_id))
+    granted = [
+        record["dataset_id"]
+        for _, record in records
+        if record["record"] == GRANT and Permission.READ.value in json.loads(record["body"])
+    ]
+    if granted:
+        shared = _is(DATASET) & Filter.by_property("dataset_id").contains_any(granted)
+        records += await _matching(link, shared)
+    found = _active([(key, record) for key, record in records if record["record"] == DATASET])
+    return list({dataset.id: dataset for dataset in found}.values())
+
+
+def _active(records: Iterable[tuple[UUID, dict[str, Any]]]) -> list[Dataset]:
+    found = [_registered(key, record) for key, record in records]
+    return [r.dataset for r in found if r.dataset and r.status == ACTIVE]
 
 
 async def datasets_of_all_states(link: Link) -> list[Registered]:
     return [_registered(key, record) for key, record in await _matching(link, _is(DATASET))]
+
+
+async def datasets_with_records(link: Link) -> frozenset[UUID]:
+    """Datasets of which a grant, a manifest or a lease is stored, whether they are there or not."""
+    condition = Filter.by_property("record").contains_any([GRANT, MANIFEST, LEASE])
+    return frozenset(UUID(int=record["dataset_id"].int) for _, record in await _matching(link, condition))
 
 
 # --- grants ----------------------------------------------------------------------------------------
@@ -176,12 +199,6 @@ async def permissions(link: Link, dataset_id: UUID, user_id: UUID) -> frozenset[
     if dataset.dataset.owner_id == user_id:
         return frozenset(Permission)
     return frozenset(Permission(value) for value in json.loads(granted["body"])) if granted else frozenset()
-
-
-async def _granted(link: Link, user_id: UUID) -> list[dict[str, Any]]:
-    """Grants of a user that let them read."""
-    found = await _matching(link, _is(GRANT) & Filter.by_property("user_id").equal(user_id))
-    return [record for _, record in found if Permission.READ.value in json.loads(record["body"])]
 
 
 def _grant_key(dataset_id: UUID, user_id: UUID) -> UUID:

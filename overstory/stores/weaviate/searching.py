@@ -4,16 +4,15 @@ The server breaks ties as it likes. So a search asks for some more than its limi
 of them is as near as the one at the limit; then the order is made here.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from uuid import UUID
+from collections.abc import Awaitable, Callable
 
 import numpy as np
-from weaviate.classes.query import MetadataQuery
 
 from overstory.errors import StoreError
 from overstory.models import Hit, Vector
 from overstory.stores.nearest import halves, nearest
-from overstory.stores.weaviate.reading import MOST, Rows, Stored, seen_by
+from overstory.stores.weaviate import wire
+from overstory.stores.weaviate.reading import MOST, Rows, seen_by
 from overstory.stores.weaviate.schema import shape_of
 from overstory.words import query_words
 
@@ -27,16 +26,8 @@ async def search_vectors(rows: Rows, vector: Vector, limit: int | None, generati
     query, condition = vector.tolist(), None if generation is None else seen_by(generation)
 
     async def search(count: int) -> list[Hit]:
-        found = await rows.link.read(
-            lambda: rows.collection.query.near_vector(
-                query,
-                limit=count,
-                filters=condition,
-                return_properties=False,
-                return_metadata=MetadataQuery(distance=True),
-            )
-        )
-        return [Hit(_key(stored), min(max(stored.metadata.distance or 0.0, 0.0), 2.0)) for stored in found.objects]
+        found = await rows.link.read(lambda: wire.near_vector(rows.collection, query, limit=count, condition=condition))
+        return [Hit(stored.key, min(max(stored.distance, 0.0), 2.0)) for stored in found]
 
     hits = await _whole_ties(search, MOST if limit is None else limit)
     if hits is None:
@@ -51,16 +42,8 @@ async def search_text(rows: Rows, query: str, limit: int) -> list[Hit]:
     fields = [f"{field}_words" for field in shape_of(rows.kind).text_fields]
 
     async def search(count: int) -> list[Hit]:
-        found = await rows.link.read(
-            lambda: rows.collection.query.bm25(
-                " ".join(words),
-                query_properties=fields,
-                limit=count,
-                return_properties=False,
-                return_metadata=MetadataQuery(score=True),
-            )
-        )
-        return [Hit(_key(stored), max(stored.metadata.score or 0.0, _LEAST_SCORE)) for stored in found.objects]
+        found = await rows.link.read(lambda: wire.bm25(rows.collection, " ".join(words), fields, limit=count))
+        return [Hit(stored.key, max(stored.score, _LEAST_SCORE)) for stored in found]
 
     hits = await _whole_ties(search, limit)
     if hits is None:
@@ -83,22 +66,11 @@ async def _whole_ties(search: Callable[[int], Awaitable[list[Hit]]], limit: int)
 
 async def _compare_all(rows: Rows, vector: Vector, limit: int | None, generation: int | None) -> list[Hit]:
     """Compare with every vector here, where more rows are asked for than the server gives."""
-    stored = [s async for s in _with_vectors(rows, generation)]
-    if not stored:
-        return []
-    vectors = np.asarray([s.vector["default"] for s in stored], dtype=np.float32)
-    return nearest(vectors, halves(s.uuid.bytes for s in stored), vector, limit)
-
-
-async def _with_vectors(rows: Rows, generation: int | None) -> AsyncIterator[Stored]:
-    properties = () if generation is None else ("valid_from", "valid_to")
-    async for stored in rows.scan(properties, vectors=True, page=_VECTORS_A_PAGE):
-        values = stored.properties
-        if "default" in stored.vector and (
-            generation is None or values["valid_from"] <= generation < values["valid_to"]
-        ):
-            yield stored
-
-
-def _key(stored: Stored) -> UUID:
-    return UUID(int=stored.uuid.int)
+    keys, found = [], []
+    versions = () if generation is None else ("valid_from", "valid_to")
+    async for stored in rows.scan(versions, vectors=True, page=_VECTORS_A_PAGE):
+        one = stored.vector
+        if one is not None and (generation is None or stored["valid_from"] <= generation < stored["valid_to"]):
+            keys.append(stored.key.bytes)
+            found.append(one)
+    return nearest(np.stack(found), halves(keys), vector, limit) if found else []

@@ -1,5 +1,6 @@
 """All datasets of one Weaviate server."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from overstory.stores.weaviate.tenant import WeaviateTenant
 
 SETTLE_SECONDS = 0.05
 """How much later than another one a lease's write may arrive and still be noticed."""
+_SEEN_SECONDS = 1.0
+"""So long a dataset that was listed counts as there; its rows say so themselves when it is not."""
 
 
 class WeaviateStore:
@@ -50,6 +53,7 @@ class WeaviateStore:
         patience: Patience | None = None,
     ) -> None:
         self._shared, self._clock, self._settle_seconds = not settings.access_control, clock, settle_seconds
+        self._seen: dict[UUID, tuple[Dataset, float]] = {}
         self._connections = Connections(
             parse_address(settings.url),
             settings.weaviate_api_key,
@@ -81,7 +85,10 @@ class WeaviateStore:
         return await registry.active(await self._connections.link(), dataset_id)
 
     async def list_datasets(self, user_id: UUID | None = None) -> list[Dataset]:
-        return await registry.list_datasets(await self._connections.link(), user_id)
+        found = await registry.list_datasets(await self._connections.link(), user_id)
+        now = time.monotonic()
+        self._seen |= {dataset.id: (dataset, now) for dataset in found}
+        return found
 
     async def next_occurrence(self, owner_id: UUID, name: str) -> int:
         return (await registry.named(await self._connections.link(), owner_id, name)).occurrence
@@ -99,8 +106,10 @@ class WeaviateStore:
         return await registry.permissions(await self._connections.link(), dataset_id, user_id)
 
     async def tenant(self, dataset: Dataset) -> WeaviateTenant:
-        existing = await registry.existing(await self._connections.link(), dataset.id)
-        return WeaviateTenant(self._connections, existing, shared=self._shared)
+        seen, at = self._seen.get(dataset.id, (None, 0.0))
+        if seen is None or time.monotonic() - at > _SEEN_SECONDS:
+            seen = await registry.existing(await self._connections.link(), dataset.id)
+        return WeaviateTenant(self._connections, seen, shared=self._shared)
 
     async def read_manifest(self, dataset_id: UUID) -> Manifest:
         return await registry.read_manifest(await self._connections.link(), dataset_id)
@@ -146,6 +155,7 @@ class WeaviateStore:
         """Each step may be the last one that was done: whoever comes next begins again from the first."""
         if registered.dataset is None:
             return
+        self._seen.pop(registered.dataset.id, None)
         await registry.keep(link, replace(registered, status=DELETING))
         await registry.remove_rest(link, registered.dataset.id)
         await self._remove_rows(link, registered.dataset.id)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from overstory.columns import arrow_type
 from overstory.stores.weaviate.codec import cell_maker
-from overstory.stores.weaviate.reading import PAGE, Rows, Stored
+from overstory.stores.weaviate.reading import PAGE, Rows
 from overstory.stores.weaviate.schema import property_of, shape_of
+from overstory.stores.weaviate.wire import Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,8 +44,7 @@ def _read(rows: Rows, columns: Sequence[str], generation: int | None) -> list[st
 def _seen(stored: Stored, generation: int | None) -> bool:
     if generation is None:
         return True
-    values = stored.properties
-    return bool(values["valid_from"] <= generation < values["valid_to"])
+    return bool(stored["valid_from"] <= generation < stored["valid_to"])
 
 
 def _batch(rows: Rows, columns: Sequence[str], page: Sequence[Stored], dimensions: int) -> "pa.RecordBatch":
