@@ -171,8 +171,10 @@ def shorten(text: str, max_tokens: int) -> str:
         fits = estimate_tokens(text[:middle] + " …") <= max_tokens
         low, high = (middle, high) if fits else (low, middle - 1)
     start = text[:low]
+    if not start.strip():
+        return ""
     whole_words = start.rsplit(maxsplit=1)[0] if " " in start[-_LONGEST_WORD:] else start
-    return f"{whole_words.rstrip()} …" if whole_words.strip() else ""
+    return f"{whole_words.rstrip()} …"
 
 
 def join(*parts: str) -> str:

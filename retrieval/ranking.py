@@ -185,12 +185,11 @@ def page_rank(candidates: Candidates, scores: Scores) -> Scores:
     degrees = np.bincount(heads, minlength=size).astype(float)
     shares = 1.0 / degrees[heads]
     start = _start(candidates, places, scores, size)
-    rank = start
+    rank: Scores = start
     for _ in range(_ROUNDS):
         flow = np.bincount(tails, weights=rank[heads] * shares, minlength=size)
         rank = (1 - _DAMPING) * start + _DAMPING * flow
-    reached: Scores = rank[: len(scores)]
-    return _share_of_best(reached)
+    return _share_of_best(rank[: len(scores)])
 
 
 def _places(candidates: Candidates) -> dict[UUID, int]:

@@ -68,7 +68,7 @@ def test_names_of_a_question_are_found_without_its_punctuation():
 
 
 def test_neighbours_lift_each_other_in_transcripts_alone():
-    talk = ["Ann: so\nBob: yes\nAnn: {}".format(word) for word in ("one", "two", "three", "four")]
+    talk = [f"Ann: so\nBob: yes\nAnn: {word}" for word in ("one", "two", "three", "four")]
     spoken = candidates(talk, words=[5.0, 0.0, 0.0, 0.0])
     written = candidates(["one", "two", "three", "four"], words=[5.0, 0.0, 0.0, 0.0])
     weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.5)
