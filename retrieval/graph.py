@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from functools import partial
+from uuid import UUID
 
 from overstory.results import Evidence
 from overstory.tokens import estimate_tokens
 
+from .adaptive import fit_adaptive
 from .context import fit_fragment, join
 from .evidence import areas_of, passages_of, texts_of, triplets_of
 from .fragment import Fragment, cut
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material, matching, neighborhood, node_set
+from .question import ADAPTIVE
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
 from .waves import wave
@@ -20,11 +23,18 @@ async def graph_completion(scene: Scene) -> Findings:
     async with wave() as group:
         local = group.create_task(find_fragment(scene))
         before = group.create_task(read_prelude(scene))
-    (fragment, text), prelude = fit_beside(
-        before.result(), partial(fit_fragment, local.result()), scene.question.context_token_budget
-    )
+    prelude, fit, budget = before.result(), partial(fit_fragment, local.result()), scene.question.context_token_budget
+    if prelude.available and scene.question.index_mode == ADAPTIVE:
+        distances = local.result().distances
+        (fragment, text), prelude = await fit_adaptive(scene, prelude, fit, _shown, distances)
+    else:
+        (fragment, text), prelude = fit_beside(prelude, fit, budget)
     context = join(prelude.text, text)
     return Findings(context=context, evidence=await _evidence(scene, fragment, prelude, context))
+
+
+def _shown(fragment: Fragment) -> set[UUID]:
+    return {node.id for node in fragment.nodes}
 
 
 async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str]) -> Findings:

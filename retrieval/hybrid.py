@@ -24,11 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 
+from .adaptive import fit_adaptive
 from .context import clean_markdown, clean_name, join, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
@@ -36,6 +38,7 @@ from .graph import find_material
 from .passages import by_words, read_passages, render_passage
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material
+from .question import ADAPTIVE
 from .ranking import CANDIDATES, rank_chunks
 from .scene import Findings, Scene
 from .waves import wave
@@ -84,9 +87,19 @@ async def hybrid_completion(scene: Scene) -> Findings:
     prelude, budget = before.result(), scene.question.context_token_budget
     heading = estimate_tokens(f"{GLOBAL_CONTEXT}\n") if prelude.text else 0
     room = None if budget is None else max(budget - heading, 0)
-    (lanes, text), prelude = fit_beside(prelude, partial(_fit, local.result()), room)
+    fit = partial(_fit, local.result())
+    if prelude.available and scene.question.index_mode == ADAPTIVE:
+        at = replace(scene, question=replace(scene.question, context_token_budget=room))
+        distances = local.result().fragment.distances
+        (lanes, text), prelude = await fit_adaptive(at, prelude, fit, _shown, distances)
+    else:
+        (lanes, text), prelude = fit_beside(prelude, fit, room)
     context = join(_section(GLOBAL_CONTEXT, prelude.text), text)
     return Findings(context=context, evidence=await _evidence(scene, lanes, prelude, context))
+
+
+def _shown(lanes: Lanes) -> set[UUID]:
+    return {passage.id for passage in lanes.passages}
 
 
 async def _find_lanes(scene: Scene) -> Lanes:

@@ -23,6 +23,7 @@ from overstory.tokens import estimate_tokens
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, join
 from .projections import covers_dataset
+from .question import PLAIN
 from .scene import QueryVector, Scene
 from .waves import wave
 
@@ -50,6 +51,8 @@ class Prelude:
     root: Area | None = None
     areas: tuple[Area, ...] = ()
     notes: tuple[str, ...] = ()
+    available: bool = False
+    """The index was asked for and could be read."""
 
     @property
     def text(self) -> str:
@@ -67,30 +70,29 @@ async def read_prelude(scene: Scene) -> Prelude:
     if not question.include_index:
         return Prelude()
     if generation is None or generation.root_id is None:
-        return _without("the dataset has no index yet")
+        return without_prelude("the dataset has no index yet")
     try:
         if question.node_names and not await covers_dataset(
             scene.tenant, question.node_names, question.every_node_name
         ):
-            return _without("the index also covers documents outside this node set")
+            return without_prelude("the index also covers documents outside this node set")
         return await _read(scene, generation.root_id, generation.number)
     except StoreError as error:
-        return _without(str(error))
+        return without_prelude(str(error))
 
 
-def _without(reason: str) -> Prelude:
+def without_prelude(reason: str) -> Prelude:
     return Prelude(notes=(f"prelude unavailable: {reason}",))
 
 
 async def _read(scene: Scene, root_id: UUID, generation: int) -> Prelude:
+    count = scene.question.index_top_k if scene.question.index_mode == PLAIN else 0
     async with wave() as group:
         root = group.create_task(scene.tenant.areas([root_id], generation))
-        areas = group.create_task(
-            find_areas(scene.tenant, scene.vector, scene.dataset.id, generation, scene.question.index_top_k)
-        )
+        areas = group.create_task(find_areas(scene.tenant, scene.vector, scene.dataset.id, generation, count))
     served = [Area(row, 0.0, clean_markdown(row.text)) for row in root.result() if _served(row)]
     notes = _notes([*root.result(), *(area.row for area in areas.result())])
-    return Prelude(root=served[0] if served else None, areas=tuple(areas.result()), notes=notes)
+    return Prelude(root=served[0] if served else None, areas=tuple(areas.result()), notes=notes, available=True)
 
 
 def _served(row: GlobalContextSummary) -> bool:
@@ -220,17 +222,17 @@ def fit_prelude(prelude: Prelude, budget_tokens: int) -> Prelude:
     if estimate_tokens(prelude.text) <= budget_tokens:
         return prelude
     share = budget_tokens // ROOT_SHARE if prelude.areas else budget_tokens
-    root = _shorter(prelude.root, share - estimate_tokens(f"{WORLD_SUMMARY}\n")) if prelude.root else None
+    root = shorter(prelude.root, share - estimate_tokens(f"{WORLD_SUMMARY}\n")) if prelude.root else None
     kept = replace(prelude, root=root, areas=())
     for area in prelude.areas:
         heading = 0 if kept.areas else estimate_tokens(f"\n\n{RELEVANT_AREAS}\n")
         room = budget_tokens - estimate_tokens(kept.text) - estimate_tokens("\n\n") - heading
-        if shorter := _shorter(area, room):
-            kept = replace(kept, areas=(*kept.areas, shorter))
+        if short := shorter(area, room):
+            kept = replace(kept, areas=(*kept.areas, short))
     return kept
 
 
-def _shorter(area: Area, budget_tokens: int) -> Area | None:
+def shorter(area: Area, budget_tokens: int) -> Area | None:
     if estimate_tokens(area.text) <= budget_tokens:
         return area
     content = replace(area.row.content, categories=())

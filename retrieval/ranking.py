@@ -140,12 +140,14 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
 
 def _share_of_best(values: Scores) -> Scores:
     top = values.max(initial=0.0)
-    return values / top if top > 0 else values
+    shares: Scores = values / top if top > 0 else values
+    return shares
 
 
 def _spread(values: Scores) -> Scores:
     low, high = values.min(), values.max()
-    return (values - low) / (high - low) if high > low else np.ones_like(values)
+    spread: Scores = (values - low) / (high - low) if high > low else np.ones_like(values)
+    return spread
 
 
 # --- the best sentence -----------------------------------------------------------------------------
@@ -189,7 +191,8 @@ def page_rank(candidates: Candidates, scores: Scores) -> Scores:
     for _ in range(_ROUNDS):
         flow = np.bincount(tails, weights=rank[heads] * shares, minlength=size)
         rank = (1 - _DAMPING) * start + _DAMPING * flow
-    return _share_of_best(rank[: len(scores)])
+    reached: Scores = rank[: len(scores)]
+    return _share_of_best(reached)
 
 
 def _places(candidates: Candidates) -> dict[UUID, int]:
@@ -212,10 +215,9 @@ def _start(candidates: Candidates, places: dict[UUID, int], scores: Scores, size
     counts = Counter(entity for named in candidates.entities for entity in named)
     for entity in candidates.named & places.keys():
         entities[places[entity]] = 1.0 / counts[entity]
-    if not entities.any():
-        return chunks / (chunks.sum() or 1.0)
-    share = _SEED_ENTITIES_SHARE
-    return share * entities / entities.sum() + (1 - share) * chunks / (chunks.sum() or 1.0)
+    share = _SEED_ENTITIES_SHARE if entities.any() else 0.0
+    start: Scores = share * entities / (entities.sum() or 1.0) + (1 - share) * chunks / (chunks.sum() or 1.0)
+    return start
 
 
 # --- neighbours ------------------------------------------------------------------------------------
