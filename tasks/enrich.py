@@ -43,5 +43,6 @@ async def finish_documents(dataset_id: UUID, document_ids: Sequence[UUID]) -> in
         removed += removal.chunks
         chunks = await tenant.get(DocumentChunk, [c for d in rows for c in d.chunk_ids])
         await removing.drop_outdated(tenant, embedder, chunks)
+        await documents.bring_in_line(tenant, rows, chunks)
         await documents.mark_complete(tenant, rows, chunks)
     return removed

@@ -41,7 +41,7 @@ async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_token
     rows = [replace(d, chunk_ids=tuple(c.id for c in chunks[d.id])) for d, _ in changed]
     await tenant.patch(Document, {d.id: {"state": INCOMPLETE} for d in rows if d.id in stored})
     await tenant.put([replace(d, content_hash="", chunk_ids=()) for d in rows if d.id not in stored])
-    await _put_chunks(tenant, [c for d, _ in changed for c in chunks[d.id]])
+    await _put_new(tenant, [c for d, _ in changed for c in chunks[d.id]])
     await tenant.put(rows)
     return Intake(
         outcomes=tuple(_outcome(d, stored.get(d.id)) for d in documents),
@@ -55,6 +55,19 @@ async def orphans_of(tenant: Tenant, documents: Sequence[Document]) -> list[UUID
     kept = {c for d in documents for c in d.chunk_ids}
     found = await tenant.find(DocumentChunk, "document_id", [d.id for d in documents]) if documents else []
     return [key for key in found if key not in kept]
+
+
+async def bring_in_line(tenant: Tenant, documents: Sequence[Document], chunks: Sequence[DocumentChunk]) -> None:
+    """Let chunks that an earlier version had too, and their summaries, take over place, date and tags."""
+    places = {key: (d, i) for d in documents for i, key in enumerate(d.chunk_ids)}
+    moved = {c.id: changed for c in chunks if (changed := _differences(c, *places[c.id]))}
+    if not moved:
+        return
+    summaries = {ids.summary_id(key): fields for key, fields in moved.items()}
+    redated = [key for key, fields in summaries.items() if "occurred_at" in fields]
+    await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in redated])
+    await tenant.patch(TextSummary, summaries)
+    await tenant.patch(DocumentChunk, moved)
 
 
 async def mark_complete(tenant: Tenant, documents: Sequence[Document], chunks: Sequence[DocumentChunk]) -> None:
@@ -114,19 +127,12 @@ def _chunks(document: Document, text: str, max_tokens: int) -> list[DocumentChun
     ]
 
 
-async def _put_chunks(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> None:
-    """Write the new ones; those that exist keep what was read from them and take over position, date and tags."""
-    stored = {c.id: c for c in await tenant.get(DocumentChunk, [c.id for c in chunks])}
+async def _put_new(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> None:
+    """Write those that are not stored; the others keep what was read from them."""
+    stored = {c.id for c in await tenant.get(DocumentChunk, [c.id for c in chunks], without=("graph",))}
     await tenant.put([c for c in chunks if c.id not in stored])
-    moved = {c.id: fields for c in chunks if c.id in stored and (fields := _differences(stored[c.id], c))}
-    if moved:
-        summaries = {ids.summary_id(key): fields for key, fields in moved.items()}
-        redated = [key for key, fields in summaries.items() if "occurred_at" in fields]
-        await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in redated])
-        await tenant.patch(DocumentChunk, moved)
-        await tenant.patch(TextSummary, summaries)
 
 
-def _differences(old: DocumentChunk, new: DocumentChunk) -> dict[str, Any]:
-    names = (*_SHARED_FIELDS, "position")
-    return {name: getattr(new, name) for name in names if getattr(old, name) != getattr(new, name)}
+def _differences(chunk: DocumentChunk, document: Document, position: int) -> dict[str, Any]:
+    wanted = {name: getattr(document, name) for name in _SHARED_FIELDS} | {"position": position}
+    return {name: value for name, value in wanted.items() if getattr(chunk, name) != value}
