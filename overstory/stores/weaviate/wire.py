@@ -34,7 +34,7 @@ class Stored:
     def __getitem__(self, name: str) -> Any:
         """A property: an id, a number, a text, or a list of ids; None where it has no value."""
         value = self.fields[name]
-        kind = value.WhichOneof("value")
+        kind = value.WhichOneof("kind")
         return _PLAIN[kind](value) if kind in _PLAIN else None
 
     @property
