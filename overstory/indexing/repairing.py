@@ -146,7 +146,7 @@ async def _repair_marks(tenant: Tenant, manifest: Manifest) -> int:
     begun = {b.number for b in manifest.unpublished}
     # Between two kept generations no other one was published: they are the newest.
     never = set(range(min(kept, default=0) + 1, manifest.last_number + 1)) - kept - begun
-    served = {p.id for p in places if p.is_seen(manifest.serving)}
+    served = {p.id for p in places if p.is_seen(manifest.serving) and p.valid_from not in never}
     changes: dict[UUID, Mapping[str, Any]] = {}
     for place in places:
         if place.valid_from in never and place.valid_to > place.valid_from:
