@@ -5,11 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := overstory flows tasks retrieval tests benchmarks examples deployments
 
-.PHONY: help demo test check format bench lock clean
+.PHONY: help demo test check format bench lock prefect-check clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.demo ## see it: real vectors, no key, no server (FOLDER=… for your own files)
 	@$(BIN)/overstory demo $(if $(FOLDER),"$(FOLDER)")
@@ -35,6 +35,9 @@ lock: ## pin the versions anew (needs uv)
 		pyproject.toml --extra local -o requirements/demo.txt
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
 		pyproject.toml --all-extras --group test --group check -o requirements/develop.txt
+
+prefect-check: $(VENV)/.develop ## kills, cancels and restarts against a real Prefect server (minutes)
+	@OVERSTORY_TEST_PREFECT_LONG=1 $(BIN)/python -m pytest tests/prefect tests/flows/test_deployments.py $(ARGS)
 
 clean: ## remove what was made here
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

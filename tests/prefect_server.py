@@ -109,17 +109,18 @@ class PrefectServer:
 
     # --- what the UI asks ---
 
-    def run(self, deployment: str, **parameters: Any) -> str:
-        """Start a deployment; the id of its run."""
-        flow, _, name = deployment.partition("/")
-        found = self._get(f"deployments/name/{flow}/{name or flow.replace('_', '-')}")
-        made = self._post(f"deployments/{found['id']}/create_flow_run", {"parameters": parameters})
+    def deployment_id(self, flow: str) -> str:
+        return str(self._get(f"deployments/name/{flow}/{flow.replace('_', '-')}")["id"])
+
+    def run(self, flow: str, **parameters: Any) -> str:
+        """Start the deployment of a flow; the id of its run."""
+        made = self._post(f"deployments/{self.deployment_id(flow)}/create_flow_run", {"parameters": parameters})
         return str(made["id"])
 
-    def refusal(self, deployment: str, **parameters: Any) -> str:
+    def refusal(self, flow: str, **parameters: Any) -> str:
         """What the server says to parameters that it does not take; empty when it takes them."""
-        found = self._get(f"deployments/name/{deployment}/{deployment.replace('_', '-')}")
-        answer = self._http.post(f"deployments/{found['id']}/create_flow_run", json={"parameters": parameters})
+        path = f"deployments/{self.deployment_id(flow)}/create_flow_run"
+        answer = self._http.post(path, json={"parameters": parameters})
         return "" if answer.status_code < 400 else answer.text
 
     def ended(self, run_id: str, seconds: float = 180) -> dict[str, Any]:

@@ -29,7 +29,7 @@ async def main() -> None:
     with environment(OVERSTORY_ORCHESTRATE="false"):
         await remember(notes(30), "plain")
         saw["plain"] = await grown("plain")
-        await remember(notes(12), "refused")
+        await remember(notes(12, first=500), "refused")
         await remember(notes(3), "busy")
     saw["degraded"] = (await global_context_index_pipeline(dataset="refused", max_bucket_size=4)).degraded
     saw["busy"] = await busy()
@@ -39,7 +39,7 @@ async def main() -> None:
 
 async def grown(name: str) -> list[object]:
     result = await improve(name, build_global_context_index=True)
-    return [result.index.buckets, result.index.written, await datasets.root_summary(name)]
+    return [result.index.buckets, result.index.written, bool(await datasets.root_summary(name))]
 
 
 async def busy() -> str:

@@ -34,7 +34,7 @@ async def test_a_rebuild_publishes_the_next_generation_and_readers_see_no_other(
     while not finished.done():
         seen.append((await datasets.status("rebuilt")).generation)
         assert await datasets.root_summary("rebuilt")
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
     seen.append((await datasets.status("rebuilt")).generation)
 
     run = await finished
@@ -75,7 +75,6 @@ async def test_what_cannot_be_done_is_refused_in_the_words_of_the_form(deployed:
     assert "source='/no/such/folder' is not allowed" in messages["source"]
     assert "max_bucket_size" in deployed.refusal("rebuild", max_bucket_size=1)
     assert "bucketing_strategy" in deployed.refusal("rebuild", bucketing_strategy="random")
-    assert "datasett" in deployed.refusal("improve", datasett="main")
 
 
 async def test_the_background_does_enrichment_and_index_in_order(
