@@ -31,6 +31,7 @@ CANDIDATES: Final = 100
 """Chunks that share words with the question, looked at beside those near to it."""
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
 _SPEAKER = re.compile(r"^(?:\[[^\]\n]{1,40}\] )?[^\W\d_][\w .'’-]{0,40}: \S", re.MULTILINE)
+_TRUST_FROM = 3
 _DAMPING = 0.5
 _ROUNDS = 12
 _SEED_CHUNKS = 10
@@ -45,13 +46,13 @@ class Weights:
 
     meaning: float
     graph: float = 0.3
-    sentence: float = 0.2
+    sentence: float = 0.3
     neighbour: float = 0.2
     """Of a chunk's neighbours, in transcripts alone."""
 
 
 WEIGHTS: Final = {HASHING: Weights(meaning=0.3)}
-DEFAULT_WEIGHTS: Final = Weights(meaning=1.0)
+DEFAULT_WEIGHTS: Final = Weights(meaning=1.2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,8 @@ def best(candidates: Candidates, question: str, weights: Weights, limit: int) ->
 
 def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Scores:
     """One score a candidate, higher for a better one."""
-    scores = _share_of_best(candidates.words) + weights.meaning * _spread(1.0 - candidates.distances)
+    words, meaning = _share_of_best(candidates.words), _spread(1.0 - candidates.distances)
+    scores = words + weights.meaning * _trust(words, meaning) * meaning
     if weights.sentence:
         scores = scores + weights.sentence * best_sentences([chunk.text for chunk in candidates.chunks], question)
     if weights.graph:
@@ -136,6 +138,17 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
     if weights.neighbour:
         scores = scores + weights.neighbour * _lift(candidates.chunks, scores)
     return scores
+
+
+def _trust(words: Scores, meaning: Scores) -> float:
+    """How far the vectors may be trusted, 0 to 1: less where what has the question's words is far from it.
+
+    That is so in a language, or of a matter, that the embedding model does not know.
+    """
+    if not words.any():
+        return 1.0
+    best_by_words = np.argsort(-words, kind="stable")[:_TRUST_FROM]
+    return math.sqrt(float(meaning[best_by_words].mean()))
 
 
 def _share_of_best(values: Scores) -> Scores:
@@ -185,7 +198,8 @@ def page_rank(candidates: Candidates, scores: Scores) -> Scores:
     size = len(candidates.chunks) + len(places)
     heads, tails = np.concatenate([rows, columns]), np.concatenate([columns, rows])
     degrees = np.bincount(heads, minlength=size).astype(float)
-    shares = 1.0 / degrees[heads]
+    rarity = 1.0 / np.sqrt(degrees[np.concatenate([columns, columns])])  # an entity that all share tells little
+    shares = rarity / np.bincount(heads, weights=rarity, minlength=size)[heads]
     start = _start(candidates, places, scores, size)
     rank: Scores = start
     for _ in range(_ROUNDS):
