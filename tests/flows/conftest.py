@@ -1,9 +1,12 @@
 """Whole datasets: made-up notes, and a model that does what a test wants."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from overstory.settings import StoreSettings
+from overstory.stores.opening import open_store
 from overstory.testing import ScriptedModelServer
 
 PEOPLE = ["Anna Hofer", "Luis Ortega", "Mira Sand", "Tom Weller", "Ines Prado", "Joel Baker"]
@@ -29,3 +32,40 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModelServer]:
         monkeypatch.setenv("LLM_API_KEY", "test")
         monkeypatch.setenv("LLM_MAX_ATTEMPTS", "2")
         yield server
+
+
+ON_FILES = {
+    "test_stops",
+    "test_deployments",
+    "test_recall_types",
+    "test_export_and_import_give_the_same_dataset",
+}
+"""Modules and tests that look at files of the embedded store, or choose their stores themselves."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every other test of a whole dataset runs on every store that lasts."""
+    names = {metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__}
+    server = [] if names & ON_FILES else [pytest.param("weaviate", marks=pytest.mark.weaviate)]
+    metafunc.parametrize("store_kind", ["embedded", *server], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def store_kind(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, plain_environment: object
+) -> Iterator[str]:
+    """The store that the settings name; what a test made on a server goes at its end."""
+    if request.param == "weaviate":
+        settings = StoreSettings(url=request.getfixturevalue("weaviate_url"))
+        monkeypatch.setenv("OVERSTORY_STORE_URL", settings.url)
+        yield "weaviate"
+        asyncio.run(_drop_everything(settings))
+    else:
+        yield "embedded"
+
+
+async def _drop_everything(settings: StoreSettings) -> None:
+    store = open_store(settings)
+    for dataset in await store.list_datasets():
+        await store.drop_dataset(dataset.id)
+    await store.close()
