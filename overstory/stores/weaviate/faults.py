@@ -96,10 +96,11 @@ def refusal(message: str, place: str) -> OverstoryError | None:
 
 def is_too_large(error: BaseException) -> bool:
     """Whether the request was, and a smaller one may pass."""
-    statuses = {_status(one) for one in _chain(error)}
+    chain = list(_chain(error))
+    statuses = {_status(one) for one in chain}
     if HTTPStatus.REQUEST_ENTITY_TOO_LARGE in statuses:
         return True
-    return StatusCode.RESOURCE_EXHAUSTED in statuses and bool(_TOO_LARGE.search(str(error)))
+    return StatusCode.RESOURCE_EXHAUSTED in statuses and any(_TOO_LARGE.search(str(one)) for one in chain)
 
 
 def is_missing(error: BaseException) -> bool:
