@@ -13,28 +13,34 @@ if TYPE_CHECKING:
     from overstory.api import forget, global_context_index_pipeline, improve, remember
     from overstory.errors import OverstoryError
     from overstory.indexing.sources import SourceDocument
+    from overstory.judging import Feedback, feedback, undo_feedback
     from overstory.recalling import forget_session, recall, recall_stream
     from overstory.results import SearchType
 
 _HOMES = {
+    "Feedback": "overstory.judging",
     "OverstoryError": "overstory.errors",
     "SearchType": "overstory.results",
     "SourceDocument": "overstory.indexing.sources",
     "datasets": "overstory",
+    "feedback": "overstory.judging",
     "forget": "overstory.api",
     "global_context_index_pipeline": "overstory.api",
-    "improve": "overstory.api",
     "forget_session": "overstory.recalling",
+    "improve": "overstory.api",
     "recall": "overstory.recalling",
     "recall_stream": "overstory.recalling",
     "remember": "overstory.api",
+    "undo_feedback": "overstory.judging",
 }
 
 __all__ = [
+    "Feedback",
     "OverstoryError",
     "SearchType",
     "SourceDocument",
     "datasets",
+    "feedback",
     "forget",
     "forget_session",
     "global_context_index_pipeline",
@@ -42,6 +48,7 @@ __all__ = [
     "recall",
     "recall_stream",
     "remember",
+    "undo_feedback",
 ]
 
 
