@@ -84,8 +84,20 @@ class PrefectServer:
 
     def kill_worker(self) -> None:
         """End the worker and its flow runs as a power cut would."""
+        flows = descendants(self.worker.pid) if self.worker else []
         _kill_group(self.worker)
+        self._kill(flows)
         self.worker = None
+
+    def kill_flows(self) -> None:
+        """End the processes of all flow runs, and leave the worker alone."""
+        assert self.worker is not None
+        self._kill(descendants(self.worker.pid))
+
+    def _kill(self, processes: list[int]) -> None:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
     def stop_server(self) -> None:
         if self._server is not None:
@@ -175,7 +187,13 @@ class PrefectServer:
         return self._http.get(path).raise_for_status().json()
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
-        return self._http.post(path, json=body).raise_for_status().json()
+        """As the UI and Prefect's own client do, try again while the database is locked (503)."""
+        for _ in range(10):
+            answer = self._http.post(path, json=body)
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                break
+            time.sleep(1)
+        return answer.raise_for_status().json()
 
 
 def wait_for(get: Callable[[], Any], *, seconds: float, what: str) -> Any:
@@ -188,23 +206,17 @@ def wait_for(get: Callable[[], Any], *, seconds: float, what: str) -> Any:
     raise TimeoutError(f"waited {seconds:g} s for {what}")
 
 
-def flow_processes(server: PrefectServer) -> list[int]:
-    """Ids of the processes that run flows for the worker."""
-    assert server.worker is not None
-    found = []
+def descendants(process: int) -> list[int]:
+    """Ids of all processes below one. A worker's flow runs are groups of their own."""
+    parents = {}
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and _is_flow_of(folder, server.worker.pid):
-            found.append(int(folder.name))
-    return found
-
-
-def _is_flow_of(folder: Path, worker: int) -> bool:
-    try:
-        command = (folder / "cmdline").read_bytes()
-        group = int((folder / "stat").read_text().rpartition(")")[2].split()[3])
-    except (OSError, ValueError):
-        return False
-    return group == worker and b"worker" not in command and b"python" in command
+        if folder.name.isdigit():
+            with suppress(OSError):
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [process]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
 
 
 def _kill_group(process: "subprocess.Popen[bytes] | None") -> None:
