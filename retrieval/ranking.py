@@ -23,6 +23,7 @@ from overstory.words import query_words, words_of
 
 from .projections import Material, measure
 from .scene import Scene
+from .states import LOOKED_AT, with_current_first
 from .waves import wave
 
 Scores = NDArray[np.float64]
@@ -124,7 +125,25 @@ def best(candidates: Candidates, question: str, weights: Weights, limit: int) ->
     """The candidates with the highest scores; ties by id."""
     scores = fused_scores(candidates, question, weights)
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], candidates.chunks[i].id))
-    return [Hit(candidates.chunks[i].id, float(scores[i])) for i in order[:limit]]
+    sentences = _telling_sentences([candidates.chunks[i].text for i in order[:LOOKED_AT]], question)
+    told = dict(zip(order, sentences, strict=False))
+    texts = [told.get(i, "") for i in range(len(order))]
+    order = with_current_first(order, candidates.chunks, texts, question)
+    # what was lifted has the score of what it was lifted over
+    falling = np.minimum.accumulate([max(scores[i] for i in order[n:]) for n in range(min(limit, len(order)))])
+    return [Hit(candidates.chunks[i].id, float(score)) for i, score in zip(order, falling, strict=False)]
+
+
+def _telling_sentences(texts: Sequence[str], question: str) -> list[str]:
+    """The sentence of each text that shares most words with the question, without its dates; the longest of equal ones."""
+    wanted = frozenset(word for word in query_words(question) if word.isalpha())
+    return [
+        max(
+            _SENTENCE_END.split(text),
+            key=lambda sentence: (len(wanted.intersection(words_of(sentence))), len(sentence)),
+        )
+        for text in texts
+    ]
 
 
 def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Scores:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from overstory import ids
 from overstory.models import DocumentChunk
 from retrieval.ranking import Candidates, Weights, best, best_sentences, entities_named, is_transcript, page_rank
+from retrieval.states import with_current_first
 
 HOME, DOCUMENT = ids.make_id("home"), ids.make_id("document")
 WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.0)
@@ -93,3 +94,32 @@ def test_every_candidate_has_a_finite_score_and_the_order_is_complete(rows):
     assert {hit.key for hit in hits} == {one.id for one in given_.chunks}
     assert all(np.isfinite(hit.score) for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def dated(text, date):
+    return DocumentChunk(
+        id=ids.chunk_id(DOCUMENT, text),
+        dataset_id=HOME,
+        document_id=ids.make_id(date),
+        text=text,
+        position=0,
+        occurred_at=date,
+    )
+
+
+def told(question):
+    chunks = [
+        dated("The board set the launch of Tideline for 3 June 2025.", "2025-01-07"),
+        dated("The launch of Tideline moves from 3 June to 1 July 2025.", "2025-03-04"),
+        dated("Somebody heard that the launch of Tideline might move to May.", "2025-04-01"),
+    ]
+    order = with_current_first([0, 2, 1], chunks, [chunk.text for chunk in chunks], question)
+    return [chunks[place].occurred_at for place in order]
+
+
+def test_the_value_that_holds_comes_before_the_one_it_replaced():
+    assert told("When is the launch of Tideline?") == ["2025-03-04", "2025-01-07", "2025-04-01"]
+
+
+def test_what_was_said_after_the_date_asked_for_replaces_nothing():
+    assert told("On 2025-02-01, when was the launch of Tideline?")[0] == "2025-01-07"
