@@ -110,16 +110,36 @@ async def _find_lanes(scene: Scene) -> Lanes:
     material = projected.result()
     ranked = await rank_chunks(scene, material, worded.result(), lane)
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
-    entities = _nearest_entities(material, lane)
-    bullets = tuple(_bullets(entity, fragment.connections) for entity in entities)
+    passages = await read_passages(scene, DocumentChunk, ranked)
+    told = [" ".join(passage.text.split()) for passage in passages]
+    entities, bullets = _what_is_said(_nearest_entities(material, lane), fragment.connections, told)
     said = {bullet for lines in bullets for bullet in lines}
+    facts = [fact for fact in _facts(fragment.connections, said) if not _is_in(fact, told)]
     return Lanes(
-        passages=await read_passages(scene, DocumentChunk, ranked),
+        passages=passages,
         entities=entities,
         bullets=bullets,
-        facts=tuple(_facts(fragment.connections, said))[:lane],
+        facts=tuple(facts)[:lane],
         fragment=fragment.first(lane),
     )
+
+
+def _what_is_said(
+    entities: Sequence[Entity], connections: Sequence[Connection], told: Sequence[str]
+) -> tuple[tuple[Entity, ...], tuple[tuple[str, ...], ...]]:
+    """The entities of which there is more to say than the passages do, and that."""
+    kept: list[tuple[Entity, tuple[str, ...]]] = []
+    for entity in entities:
+        bullets = tuple(bullet for bullet in _bullets(entity, connections) if not _is_in(bullet, told))
+        new = entity if not _is_in(entity.description, told) else replace(entity, description="")
+        if new.description or bullets:
+            kept.append((new, bullets))
+    return tuple(entity for entity, _ in kept), tuple(bullets for _, bullets in kept)
+
+
+def _is_in(sentence: str, told: Sequence[str]) -> bool:
+    line = " ".join(sentence.split())
+    return any(line in text for text in told)
 
 
 def _nearest_entities(material: Material, lane: int) -> tuple[Entity, ...]:
