@@ -28,7 +28,10 @@ format: $(VENV)/.develop ## bring the code into its form
 	$(BIN)/ruff format $(CODE)
 
 bench: $(VENV)/.develop ## the benchmarks, each a table
-	@for program in benchmarks/[a-z]*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+	@for program in $(filter-out benchmarks/fault%,$(wildcard benchmarks/[a-z]*.py)); do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+
+faults: $(VENV)/.develop ## kills, full disks, overload, clocks: a table of what the index makes of them (ARGS="--kills 20")
+	$(BIN)/python benchmarks/faults.py $(ARGS)
 
 lock: ## pin the versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \

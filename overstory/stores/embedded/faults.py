@@ -1,6 +1,7 @@
 """Errors of SQLite and of the file system, as what the reader of the message has to do about them."""
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,15 @@ _UNAVAILABLE: tuple[type[apsw.Error], ...] = (
     apsw.CantOpenError,
     apsw.NoMemError,
 )
+_UNWRITTEN = {
+    apsw.SQLITE_IOERR_WRITE,
+    apsw.SQLITE_IOERR_FSYNC,
+    apsw.SQLITE_IOERR_DIR_FSYNC,
+    apsw.SQLITE_IOERR_TRUNCATE,
+    apsw.SQLITE_IOERR_SHMOPEN,
+    apsw.SQLITE_IOERR_SHMSIZE,
+}
+"""Of `IOError`: what a full disk, a quota or a limit of the process ends in when SQLite takes it for no full disk."""
 _NO_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -42,10 +52,12 @@ def fault(error: apsw.Error | OSError, place: Path) -> StoreError:
     """The store error that says the same."""
     if isinstance(error, OSError):
         return _of_files(error, place)
-    if isinstance(error, _FULL):
+    if isinstance(error, _FULL) or getattr(error, "extendedresult", 0) in _UNWRITTEN:
         return StoreFullError(f"{place} can't be written ({error}): free space, or make it writable.")
     if isinstance(error, _DAMAGED):
         return StoreDamagedError(f"{place} is damaged or no file of Overstory ({error}): restore it from a copy.")
+    if isinstance(error, apsw.CantOpenError) and place.exists() and not os.access(place, os.R_OK):
+        return StoreUnavailableError(f"{place} can't be read ({error}): give this user the right to read it.")
     if isinstance(error, _UNAVAILABLE):
         return StoreUnavailableError(f"{place} can't be used now ({error}): another process may hold it, try again.")
     return StoreError(f"{place}: {type(error).__name__}: {error}")

@@ -1,0 +1,48 @@
+"""A short cut of `make faults`: few rounds of each kind, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KINDS = [
+    "clock set by +1 day",
+    "clock set by -1 day",
+    "full disk",
+    "read-only file",
+    "unreadable in the middle",
+    "429 with Retry-After for 30 %",
+    "429 for all, after 5 calls",
+    "2 to 4 writers at once",
+    "kill -9 during remember, ",
+    "kill -9 during improve, ",
+    "kill -9 during remember",
+    "kill -9 during improve",
+    "kill -9 during rebuild",
+    "kill -9 during forget",
+    "kill -9 during export",
+]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("faults")
+    command = [sys.executable, "benchmarks/faults.py", "--kills", "5", "--writers", "2", "--to", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (folder / "faults.json").exists(), done.stderr
+    found: list[dict[str, Any]] = json.loads((folder / "faults.json").read_text())["rows"]
+    return found
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="rounds are forked processes")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_index_survives(rows: list[dict[str, Any]], kind: str) -> None:
+    row = next(r for r in rows if r["what"].startswith(kind))
+
+    assert row["faults"] == 0, row["figure"]
+    if row["figure"].startswith("not done"):
+        pytest.skip(row["figure"])
