@@ -38,6 +38,7 @@ ON_FILES = {
     "test_stops",
     "test_deployments",
     "test_recall_types",
+    "test_isolation",
     "test_export_and_import_give_the_same_dataset",
 }
 """Modules and tests that look at files of the embedded store, or choose their stores themselves."""
