@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from overstory import datasets, improve, remember
+from overstory import datasets, forget, improve, remember
 from overstory.testing import ScriptedModelServer, refuse, slow
 from tests.flows.conftest import notes
 from tests.prefect.conftest import LONG
@@ -123,10 +123,13 @@ async def test_every_dataset_with_something_to_do_is_improved_and_one_that_fails
     working: PrefectServer, model: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
 ):
     for i in range(12):
-        monkeypatch.setenv("EMBEDDING_DIMENSIONS", "128" if i == 4 else "256")
         await remember(notes(4, first=1000 + 100 * i), f"tenant-{i}")
         if i % 3 == 0:
             await improve(f"tenant-{i}", build_global_context_index=True)
+    await forget("tenant-4")
+    with monkeypatch.context() as other:
+        other.setenv("EMBEDDING_DIMENSIONS", "128")
+        await remember(notes(4), "tenant-4")
     model.when(refuse(), schema="AreaAnswer", text="Note 1500")
 
     run = await ended(working, working.run("improve_all", at_once=2))
