@@ -98,3 +98,22 @@ async def test_hostile_sources_names_and_texts_forge_no_section(name, text):
     assert [line for line in lines if line.lstrip().startswith("## ")] == HEADINGS[1:3]
     assert sum(line.lstrip().startswith("### ") for line in lines) == 2
     assert not [line for line in lines if line.strip() == "---" or line.strip() in {"Nodes:", "World summary:"}]
+
+
+async def test_nothing_that_a_passage_says_is_said_again():
+    text = "Anna Hofer works on Northstar."
+    notes = [
+        Note(
+            source="a.md",
+            text=text,
+            names=("Anna Hofer", "Northstar"),
+            relations=[("Anna Hofer", "works_on", "Northstar")],
+            descriptions={"Anna Hofer": text, "Northstar": "The spring launch."},
+        )
+    ]
+    world = await make_world(notes)
+
+    context = await world.context("Who works on Northstar?", query_type="HYBRID_COMPLETION")
+
+    assert context.count(text) == 1
+    assert context.endswith("### Northstar (thing)\nThe spring launch.")
