@@ -3,8 +3,8 @@
 import logging
 from uuid import UUID
 
-from overstory.errors import OverstoryError
-from overstory.indexing.budgets import Budget
+from overstory.errors import BudgetExceededError, OverstoryError
+from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.reports import reason_of, result_of
@@ -32,8 +32,8 @@ async def improve(
     opened = await open_dataset(dataset_id)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     async with writing(store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
-        reading = await enrich(dataset_id, held)
-        index = await _index_or_reason(opened, held, budget or Budget()) if build_global_context_index else None
+        with budgeted(dataset_id, budget):
+            reading, index = await _enrich_and_index(opened, held, build_global_context_index)
     usage = reading.usage
     if index:
         usage += index.usage
@@ -55,9 +55,20 @@ async def enrich(dataset_id: UUID, held: HeldLease) -> Reading:
     return await read_chunks(dataset_id, unfinished.document_ids, unfinished.chunk_ids)
 
 
-async def _index_or_reason(opened: OpenDataset, held: HeldLease, budget: Budget) -> IndexResult:
+async def _enrich_and_index(
+    opened: OpenDataset, held: HeldLease, build_index: bool
+) -> tuple[Reading, IndexResult | None]:
     try:
-        return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE, budget=budget)
+        reading = await enrich(opened.dataset.id, held)
+    except BudgetExceededError as stopped:
+        manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+        return Reading(), result_of(IndexStatus.STOPPED, manifest, reason=f"{stopped} Chunks are left to be read.")
+    return reading, await _index_or_reason(opened, held) if build_index else None
+
+
+async def _index_or_reason(opened: OpenDataset, held: HeldLease) -> IndexResult:
+    try:
+        return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE)
     except OverstoryError as error:
         logger.warning("The index of %s was not built: %s", opened.dataset.id, error)
         manifest = await opened.runtime.store.read_manifest(opened.dataset.id)

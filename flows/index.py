@@ -41,9 +41,9 @@ async def global_context_index_pipeline(
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     purpose = REBUILD if rebuild else IMPROVE
     async with writing(store, opened.dataset, purpose, ttl_seconds=lease, wait_seconds=wait_seconds) as held:
-        return await grow(
-            dataset_id, held, options=options, purpose=purpose, reuse=reuse_unchanged or not rebuild, budget=budget
-        )
+        with budgeted(dataset_id, budget):
+            reuse = reuse_unchanged or not rebuild
+            return await grow(dataset_id, held, options=options, purpose=purpose, reuse=reuse)
 
 
 async def grow(
@@ -53,7 +53,6 @@ async def grow(
     options: TreeOptions | None,
     purpose: str,
     reuse: bool = True,
-    budget: Budget | None = None,
 ) -> IndexResult:
     """Build and publish the next generation under a lease that is held.
 
@@ -69,7 +68,7 @@ async def grow(
     if plan.nothing_to_do:
         status = IndexStatus.UNCHANGED if plan.root_id else IndexStatus.EMPTY
         return result_of(status, await store.read_manifest(dataset_id))
-    reports, stopped = await _write(plan, budget or Budget())
+    reports, stopped = await _write(plan)
     if stopped is not None:
         stopped.add_note(left_over(plan, reports))
         if not isinstance(stopped, BudgetExceededError):
@@ -84,7 +83,7 @@ async def grow(
     return result
 
 
-async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], OverstoryError | None]:
+async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | None]:
     """Write all texts of a plan, children before parents; what was written, and the cap or model that stopped it."""
     settings = (await open_dataset(plan.job.dataset_id)).runtime.settings
     size = batches.batch_size(settings, plan.to_write)
@@ -108,11 +107,9 @@ async def _write(plan: BuildPlan, budget: Budget) -> tuple[list[BatchReport], Ov
 
     for level in plan.levels:
         watcher().begin(stage_of(level[0].level, level[0].is_root), len(level))
-    budget.planned = plan.to_write
-    with budgeted(plan.job.dataset_id, plan.job.generation, budget):
-        reports, failures = await batches.run(
-            todo, summarize, waits_for=lambda b: b.waits_for, at_once=batches.batches_at_once(settings, size)
-        )
+    reports, failures = await batches.run(
+        todo, summarize, waits_for=lambda b: b.waits_for, at_once=batches.batches_at_once(settings, size)
+    )
     stopped = [f for f in failures if isinstance(f, BatchStoppedError)]
     for failure in failures:
         if not isinstance(failure, BatchStoppedError):
@@ -127,4 +124,4 @@ async def _publish(plan: BuildPlan, held: HeldLease, reports: Sequence[BatchRepo
     degraded = await tasks.publish.verify_index(dataset_id, plan, held.lease)
     generation = generation_of(plan, opened.dataset, opened.runtime.writer, reports, degraded)
     await tasks.publish.publish_index(dataset_id, generation, held.lease)
-    await tasks.publish.sweep_index(dataset_id, plan.pending)
+    await tasks.publish.sweep_index(dataset_id, plan.pending, held.lease)

@@ -48,13 +48,17 @@ async def find_dataset(
 
 
 async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> OpenDataset:
-    """Open a dataset for writing; a new one of this user when there is none of the name."""
-    check_name(name)
-    try:
-        return await find_dataset(runtime, name, user, Permission.WRITE)
-    except DatasetNotFoundError:
-        pass
+    """Open a dataset of this user for writing; a new one when they own none of the name.
+
+    One that another user shared is reached by its id, never by its name: a name alone always means one's own.
+    """
     owner = user_id(user)
+    visible = await runtime.store.list_datasets(owner)
+    shared = next((d for d in visible if name == str(d.id)), None)
+    own = next((d for d in visible if d.name == name and d.owner_id == owner), None)
+    if found := own or shared:
+        return await find_dataset(runtime, found.id, user, Permission.WRITE)
+    check_name(name)
     occurrence = await runtime.store.next_occurrence(owner, name)
     dataset = await runtime.store.create_dataset(
         Dataset(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from overstory import access, sessions
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
-from overstory.indexing import previewing, proving, sources
+from overstory.indexing import locations, previewing, proving, sources
 from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
@@ -106,11 +106,10 @@ async def improve(
     """
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
-    budget = _budget(runtime, max_calls, max_cost_usd)
+    budget = await _budget(runtime, max_calls, max_cost_usd)
     if preview:
         found = await previewing.preview(opened, None, IMPROVE, reuse=True)
         return ImproveResult(dataset=opened.dataset.name, index=None, preview=found)
-    budget = _budget(runtime, max_calls, max_cost_usd)
     if run_in_background and runtime.settings.orchestration.wanted:
         started = await _start(
             "improve",
@@ -166,7 +165,7 @@ async def global_context_index_pipeline(
     options.check()
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
-    budget = _budget(runtime, max_calls, max_cost_usd)
+    budget = await _budget(runtime, max_calls, max_cost_usd)
     if run_in_background and runtime.settings.orchestration.wanted:
         chosen = {"reuse_unchanged": reuse_unchanged} if rebuild else {}
         return await _start(
@@ -227,6 +226,7 @@ async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str
     found = []
     for one in wanted:
         keys = await opened.tenant.find(Document, "source", [str(one)], limit=1)
+        keys = keys or await opened.tenant.find(Document, "source", [locations.source_key(str(one))], limit=1)
         keys = keys or [d.id for d in await opened.tenant.get(Document, [k for k in [_as_id(one)] if k])]
         if not keys:
             raise DocumentNotFoundError(str(one), opened.dataset.name)
@@ -243,7 +243,7 @@ def _as_id(value: str | UUID) -> UUID | None:
         return None
 
 
-def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None) -> Budget:
+async def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None) -> Budget:
     if max_calls is not None and (isinstance(max_calls, bool) or max_calls < 0):
         raise InvalidOptionError("max_calls", max_calls, "use a whole number of at least 0")
     if max_cost_usd is not None and not max_cost_usd >= 0:
@@ -251,13 +251,14 @@ def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None)
     if max_cost_usd is None:
         return Budget(max_calls=max_calls)
     models = runtime.settings.models
-    at_most = runtime.writer.cost_usd(models.context_tokens, models.output_tokens)
+    at_most = await asyncio.to_thread(runtime.writer.cost_usd, models.context_tokens, models.output_tokens)
     if at_most is None:
         raise ConfigurationError(
             f"No price is known for {models.model}: set LLM_INPUT_USD_PER_MILLION and LLM_OUTPUT_USD_PER_MILLION, "
             "or use max_calls."
         )
-    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=at_most)
+    attempts = runtime.settings.index.max_attempts
+    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=attempts * at_most)
 
 
 async def _start(flow: str, opened: OpenDataset, user: User, **parameters: object) -> IndexResult:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from overstory import access, ids
 from overstory.columns import columns_of, row_from
-from overstory.indexing import archive, proving, publishing, repairing
+from overstory.indexing import archive, forgetting, proving, publishing, repairing
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
 from overstory.indexing.verification import Violation
@@ -205,6 +205,7 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
     opened = await _open(dataset, user, Permission.WRITE)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     async with writing(store, opened.dataset, "rollback", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        await forgetting.forget(store, opened.tenant, opened.runtime.embedder, held.lease, ())
         return await publishing.roll_back(store, opened.tenant, held.lease, generation)
 
 
@@ -218,7 +219,8 @@ async def export(
     """
     opened = await _open(dataset, user, Permission.READ)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds):
+    async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+        await forgetting.forget(store, opened.tenant, opened.runtime.embedder, held.lease, ())
         return await archive.export_dataset(store, opened.tenant, opened.dataset, Path(folder))
 
 

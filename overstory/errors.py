@@ -160,9 +160,9 @@ class LeaseLostError(OverstoryError):
 
 
 class BudgetExceededError(OverstoryError):
-    def __init__(self, cap: str, done: int, left: int) -> None:
-        self.cap, self.done, self.left = cap, done, left
-        super().__init__(f"Stopped at {cap} after {done} calls, {left} are left.")
+    def __init__(self, cap: str, done: int) -> None:
+        self.cap, self.done = cap, done
+        super().__init__(f"Stopped at {cap} after {done} calls.")
 
 
 class InvalidIndexError(OverstoryError):

@@ -36,7 +36,8 @@ class OpenDataset:
     runtime: Runtime
 
 
-_runtimes: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Settings, Runtime]]" = weakref.WeakKeyDictionary()
+_Opened = dict[Settings, "asyncio.Task[Runtime]"]
+_runtimes: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Opened]" = weakref.WeakKeyDictionary()
 
 
 async def current_runtime(settings: Settings | None = None) -> Runtime:
@@ -48,9 +49,12 @@ async def current_runtime(settings: Settings | None = None) -> Runtime:
         opened = _runtimes[loop] = {}
         await _close_with_loop(opened)
     if settings not in opened:
-        opened[settings] = _open(settings)
-        await asyncio.to_thread(getattr, opened[settings].embedder, "dimensions")  # a service may have to be asked
-    return opened[settings]
+        opened[settings] = asyncio.create_task(asyncio.to_thread(_open, settings))
+    try:
+        return await asyncio.shield(opened[settings])
+    except Exception:
+        opened.pop(settings, None)
+        raise
 
 
 async def open_dataset(
@@ -80,9 +84,9 @@ def check_embedding(dataset: Dataset, embedder: Embedder) -> None:
 
 
 def _open(settings: Settings) -> Runtime:
-    runtime = Runtime(
-        settings=settings, store=open_store(settings.store), embedder=_embedder(settings), writer=_writer(settings)
-    )
+    embedder = _embedder(settings)
+    _ = embedder.dimensions  # a service may have to be asked, and is asked here, in a thread
+    runtime = Runtime(settings=settings, store=open_store(settings.store), embedder=embedder, writer=_writer(settings))
     if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
         from overstory import llm
 
@@ -127,15 +131,16 @@ def _local_embedder(settings: Settings) -> Embedder:
     )
 
 
-async def _close_with_loop(opened: dict[Settings, Runtime]) -> None:
+async def _close_with_loop(opened: _Opened) -> None:
     """Close what was opened when the loop shuts its asynchronous generators down, as `asyncio.run` does at its end."""
 
     async def guard() -> AsyncIterator[None]:
         try:
             yield
         finally:
-            for runtime in opened.values():
-                await runtime.close()
+            for opening in await asyncio.gather(*opened.values(), return_exceptions=True):
+                if isinstance(opening, Runtime):
+                    await opening.close()
             opened.clear()
 
     generator = guard()

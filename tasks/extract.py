@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from overstory.indexing import extracting
+from overstory.indexing.budgets import budget_of
 from overstory.indexing.extracting import ExtractReport
 from overstory.runtime import open_dataset
 
@@ -17,4 +18,5 @@ from .policies import task
 async def extract_chunks(dataset_id: UUID, chunk_ids: Sequence[UUID], first: int, of: int) -> ExtractReport:
     """Read a batch of chunks: graph, summary and vectors, from one model call each; finished ones are skipped."""
     opened = await open_dataset(dataset_id)
-    return await extracting.extract(opened.tenant, opened.runtime.writer, opened.runtime.embedder, chunk_ids)
+    runtime, budget = opened.runtime, budget_of(dataset_id)
+    return await extracting.extract(opened.tenant, runtime.writer, runtime.embedder, chunk_ids, budget)

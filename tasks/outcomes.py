@@ -40,8 +40,12 @@ def _remembered(result: RememberResult) -> Outcome:
     counts = Counter(d.status for d in result.documents)
     documents = ", ".join(f"{counts[s]} {s}" for s in DocumentStatus if counts[s]) or "none"
     degraded = f", {result.degraded} read by rules" if result.degraded else ""
+    index = None if result.index is None else _indexed(result.index)
     in_part = bool(result.degraded or counts[DocumentStatus.SKIPPED])
-    return Outcome(f"Documents: {documents}; {result.chunks} chunks read{degraded}", in_part=in_part)
+    message = f"Documents: {documents}; {result.chunks} chunks read{degraded}"
+    if index is None:
+        return Outcome(message, in_part=in_part)
+    return Outcome(f"{message}. {index.message}", in_part=in_part or index.in_part or index.failed)
 
 
 def _improved(result: ImproveResult) -> Outcome:

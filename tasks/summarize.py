@@ -20,6 +20,6 @@ async def summarize_batch(dataset_id: UUID, job: Job, batch: Batch, lenient: boo
         writer=opened.runtime.writer,
         embedder=opened.runtime.embedder,
         settings=opened.runtime.settings,
-        budget=budget_of(dataset_id, job.generation),
+        budget=budget_of(dataset_id),
     )
     return await summarizing.summarize(tools, job, batch, lenient=lenient)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from overstory.cli import archives, configuring, demonstrating, documents, generations, indexes, questions
+from overstory.cli import archives, configuring, demonstrating, documents, generations, indexes, questions, serving
 from overstory.cli.performing import show_tracebacks
 
 app = typer.Typer(
@@ -61,3 +61,4 @@ for command in (
     configuring.config,
 ):
     app.command(command.__name__.strip("_"))(command)
+app.add_typer(serving.app, name="serve")

@@ -52,7 +52,8 @@ def remember(
         from overstory.cli.rendering import remembered
 
         remembered(result, output())
-    finish(in_part=bool(result.degraded) or any(outcome.reason for outcome in result.documents))
+    behind = result.index is not None and bool(result.index.reason or result.index.degraded)
+    finish(in_part=bool(result.degraded) or behind or any(outcome.reason for outcome in result.documents))
 
 
 def forget(

@@ -68,6 +68,8 @@ def suggest(console: "Console", *commands: str) -> None:
 
 def remembered(result: RememberResult, console: "Console") -> None:
     read(result, console)
+    if result.index is not None and result.index.reason:
+        say(console, f"The index is behind: {one_line(result.index.reason)}", "yellow")
     name = quoted(result.dataset)
     suggest(console, f"overstory improve --dataset {name} --index", f'overstory recall "…" --dataset {name}')
 

@@ -1,5 +1,6 @@
 """Documents into a dataset: which are new, which have changed, and the chunks that are left to be read."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_token
     documents = [_document(tenant.dataset_id, source) for source in sources]
     stored = {d.id: d for d in await tenant.get(Document, [d.id for d in documents])}
     changed = [(d, s) for d, s in zip(documents, sources, strict=True) if not _same(stored.get(d.id), d)]
-    chunks = {d.id: _chunks(d, s.text, chunk_tokens) for d, s in changed}
+    chunks = await asyncio.to_thread(lambda: {d.id: _chunks(d, s.text, chunk_tokens) for d, s in changed})
     rows = [replace(d, chunk_ids=tuple(c.id for c in chunks[d.id])) for d, _ in changed]
     await tenant.patch(Document, {d.id: {"state": INCOMPLETE} for d in rows if d.id in stored})
     await tenant.put([replace(d, content_hash="", chunk_ids=()) for d in rows if d.id not in stored])

@@ -9,6 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
+from overstory.indexing.budgets import Budget
 from overstory.models import (
     ChunkGraph,
     Document,
@@ -40,13 +41,16 @@ class ExtractReport:
     usage: Usage = field(default_factory=Usage)
 
 
-async def extract(tenant: Tenant, writer: Writer, embedder: Embedder, chunk_ids: Sequence[UUID]) -> ExtractReport:
+async def extract(
+    tenant: Tenant, writer: Writer, embedder: Embedder, chunk_ids: Sequence[UUID], budget: Budget
+) -> ExtractReport:
     """Read those of the chunks that have not been read, or only by rules in place of the model.
 
     What is read is stored even when other chunks fail; then the first failure is raised.
 
     Raises:
         ModelError: the model does not answer, or refuses the key.
+        BudgetExceededError: a cap was reached.
     """
     chunks = await _unread(tenant, chunk_ids)
     if not chunks:
@@ -54,7 +58,7 @@ async def extract(tenant: Tenant, writer: Writer, embedder: Embedder, chunk_ids:
         return ExtractReport()
     titles = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
     readings = await asyncio.gather(
-        *(_read(writer, chunk, titles.get(chunk.document_id)) for chunk in chunks), return_exceptions=True
+        *(_read(writer, chunk, titles.get(chunk.document_id), budget) for chunk in chunks), return_exceptions=True
     )
     done = [(c, r) for c, r in zip(chunks, readings, strict=True) if isinstance(r, ChunkReading)]
     await _store(tenant, embedder, done)
@@ -142,9 +146,18 @@ async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChu
     return [c for c in chunks if c.id not in finished]
 
 
-async def _read(writer: Writer, chunk: DocumentChunk, document: Document | None) -> ChunkReading:
+async def _read(
+    writer: Writer, chunk: DocumentChunk, document: Document | None, budget: Budget
+) -> ChunkReading:
     title = document.title if document else ""
-    return await writer.read_chunk(ChunkInput(text=chunk.text, title=title, occurred_at=chunk.occurred_at))
+    await budget.take()
+    usage = Usage()
+    try:
+        reading = await writer.read_chunk(ChunkInput(text=chunk.text, title=title, occurred_at=chunk.occurred_at))
+        usage = reading.usage
+    finally:
+        budget.spend(usage)
+    return reading
 
 
 async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[DocumentChunk, ChunkReading]]) -> None:

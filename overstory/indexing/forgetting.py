@@ -84,8 +84,9 @@ async def _cut_index(
     gone = {ids.summary_id(c) for c in chunk_ids} | former
     above = await _rows_above(tenant, gone)
     served = [r for r in above if r.valid_from <= manifest.serving < r.valid_to]
-    await _forget_generations(store, manifest, lease, [r for r in above if r not in served])
-    await tenant.delete(GlobalContextSummary, [r.key for r in above if r not in served])
+    others = [r for r in above if not r.valid_from <= manifest.serving < r.valid_to]
+    await _forget_generations(store, manifest, lease, others)
+    await tenant.delete(GlobalContextSummary, [r.key for r in others])
     if not served:
         return Forgotten()
     own = await _OwnWords.of(tenant, chunk_ids, unknown=bool(former))

@@ -1,5 +1,6 @@
 """From what a dataset holds and what is served to the plan of the next generation."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, cast
@@ -7,7 +8,7 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.errors import IndexMismatchError
-from overstory.indexing import publishing
+from overstory.indexing import forgetting, publishing
 from overstory.indexing.bucketing import TreeOptions, plan_tree
 from overstory.indexing.id_arrays import to_uuids
 from overstory.indexing.increment_plans import draw_increment
@@ -35,6 +36,8 @@ async def plan_build(
     store, tenant = opened.runtime.store, opened.tenant
     manifest = await store.read_manifest(tenant.dataset_id)
     chosen = choose_options(opened.dataset.name, manifest, options, purpose)
+    if (await forgetting.forget(store, tenant, opened.runtime.embedder, lease, ())).documents:
+        manifest = await store.read_manifest(tenant.dataset_id)
     pending = tuple(await pending_changes(tenant))
     if purpose == IMPROVE and is_current(manifest) and not pending:
         return _nothing(tenant, manifest, chosen, ())
@@ -96,12 +99,11 @@ async def look_ahead(
 async def draw(
     tenant: Tenant, manifest: Manifest, job: Job, options: TreeOptions, pending: Sequence[UUID]
 ) -> BuildPlan:
-    """The plan itself, without writing anything."""
+    """The plan itself, without writing anything; in a thread, so that the lease is renewed meanwhile."""
     leaves = await read_leaves(tenant)
     old = await read_served(tenant, manifest.serving)
-    if job.purpose == REBUILD or not old.shape:
-        return _fresh(job, options, leaves, old, pending)
-    return draw_increment(job, options, leaves, old, pending)
+    how = _fresh if job.purpose == REBUILD or not old.shape else draw_increment
+    return await asyncio.to_thread(how, job, options, leaves, old, pending)
 
 
 async def read_leaves(tenant: Tenant) -> Leaves:

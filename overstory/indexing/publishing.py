@@ -11,6 +11,7 @@ The store has no transaction over these steps, so each write keeps every reader'
 A stop between any two leaves marks of a number that was never published; `restore` takes them back.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -103,7 +104,8 @@ async def violations_at(
     """What is wrong with the tree that a generation sees, and how many of its texts are fallbacks."""
     nodes, degraded = await read_nodes(tenant, generation)
     summaries = await read_summary_ids(tenant)
-    return verify_tree(nodes, summaries, max_bucket_size, fresh=fresh), degraded
+    found = await asyncio.to_thread(verify_tree, nodes, summaries, max_bucket_size, fresh=fresh)
+    return found, degraded
 
 
 async def read_nodes(tenant: Tenant, generation: int) -> tuple[list[TreeNode], int]:

@@ -6,6 +6,7 @@ import stat
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -99,6 +100,16 @@ def _open(path: Path) -> IO[bytes]:
     if not stat.S_ISREG(path.stat().st_mode):
         raise UnreadableSourceError(path.name, "not a regular file")
     return path.open("rb")
+
+
+def from_bytes(content: bytes, source: str) -> ReadOutcome:
+    """The document in the bytes of a file, or why it can't be read.
+
+    Args:
+        content: at most `MAX_FILE_BYTES`.
+        source: the file's name, by which the document is known.
+    """
+    return _document(source, lambda: BytesIO(content))
 
 
 def _document(source: str, open_file: Callable[[], IO[bytes]]) -> ReadOutcome:

@@ -147,7 +147,7 @@ async def _write_all(
 
 async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: "Shelf", report: BatchReport) -> None:
     usage = Usage()
-    tools.budget.take()
+    await tools.budget.take()
     try:
         checked = await write_checked_area(
             tools.writer,
