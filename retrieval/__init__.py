@@ -1,5 +1,5 @@
 """A question → evidence → context → answer."""
 
-from . import asking, question, scene, waves
+from . import asking, hiding, question, scene, waves
 
-__all__ = ["asking", "question", "scene", "waves"]
+__all__ = ["asking", "hiding", "question", "scene", "waves"]

@@ -1,0 +1,120 @@
+"""What requests say. Names and defaults are those of the library's calls."""
+
+import math
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from overstory.access import MAX_NAME_CHARACTERS
+from overstory.indexing.cleaning import clean
+from overstory.indexing.sources import MAX_SOURCE_CHARACTERS, SourceDocument
+from overstory.results import SearchType
+
+MAX_WAIT_SECONDS = 300
+_MOST = 1_000
+_LONGEST_NUMBER = 2**31 - 1
+
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS), AfterValidator(clean)]
+Text = Annotated[str, AfterValidator(clean)]
+"""Without control characters, which nobody types."""
+Wait = Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for another writer.")]
+Count = Annotated[int, Field(ge=0, le=_LONGEST_NUMBER)]
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TextForm(Form):
+    """A text with what is known about it. `source` is only a name: the server opens no place for it."""
+
+    text: str
+    source: str = Field(default="", max_length=MAX_SOURCE_CHARACTERS)
+    title: str = ""
+    occurred_at: str = Field(default="", description="ISO 8601: a date, or a time with its offset.")
+    node_set: list[str] = Field(default_factory=list, max_length=_MOST)
+    importance_weight: float = Field(default=0.5, ge=0, le=1)
+
+    def document(self) -> SourceDocument:
+        return SourceDocument(**self.model_dump())
+
+
+class RememberForm(Form):
+    dataset: Name = "main_dataset"
+    texts: list[str | TextForm] = Field(min_length=1, max_length=10_000)
+    node_set: list[str] = Field(default_factory=list, max_length=_MOST)
+    self_improvement: bool = True
+    background: bool = Field(default=False, description="Answer at once with a job.")
+    wait_seconds: Wait = 0
+
+    def documents(self) -> list[SourceDocument]:
+        return [SourceDocument(one) if isinstance(one, str) else one.document() for one in self.texts]
+
+
+class ImproveForm(Form):
+    dataset: Name = "main_dataset"
+    build_global_context_index: bool = True
+    background: bool = Field(default=False, description="Answer at once with a job.")
+    wait_seconds: Wait = 0
+    max_calls: Count | None = None
+    max_cost_usd: Usd | None = None
+
+
+class PreviewForm(Form):
+    dataset: Name = "main_dataset"
+
+
+class ForgetForm(Form):
+    dataset: Name
+    documents: list[str] | None = Field(
+        default=None, min_length=1, max_length=10_000, description="Sources or ids of documents."
+    )
+    everything: bool = Field(default=False, description="The whole dataset; instead of `documents`.")
+    prove: bool = False
+    wait_seconds: Wait = 0
+
+
+class MapForm(Form):
+    """Whether the map, that is the root and the nearest areas, stands before what was found."""
+
+    include_global_context_index: bool = False
+    global_context_index_top_k: int = Field(default=3, ge=0, le=_MOST)
+    global_context_index_mode: str = "plain"
+
+
+class RecallForm(Form):
+    query_text: Text
+    query_type: SearchType | None = None
+    datasets: list[Name] | None = Field(
+        default=None, min_length=1, max_length=_MOST, description="Names or ids; all that one may read when left out."
+    )
+    session_id: str | None = Field(default=None, min_length=1, max_length=MAX_NAME_CHARACTERS)
+    auto_route: bool = True
+    top_k: int = Field(default=15, ge=1, le=_MOST)
+    only_context: bool = Field(default=False, description="Call no model; `text` is the whole prompt.")
+    wide_search_top_k: int = Field(default=100, ge=1, le=10_000)
+    node_name: list[str] | None = Field(default=None, min_length=1, max_length=_MOST)
+    node_name_filter: str = "OR"
+    neighborhood_depth: int | None = Field(default=None, ge=1, le=4)
+    context_token_budget: int | None = Field(default=None, ge=1, le=_LONGEST_NUMBER)
+    system_prompt: Text | None = None
+    include_references: bool = False
+    retriever_specific_config: MapForm = Field(default_factory=MapForm)
+    generation: int | None = Field(default=None, ge=0, le=_LONGEST_NUMBER)
+    feedback_influence: float = Field(default=0.0, ge=0, le=1)
+    stream: bool = Field(default=False, description="Answer with server-sent events: `piece`, then `result`.")
+    explain: bool = Field(default=False, description="With `only_context`: also the prompt in its parts.")
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `recall` that were given."""
+        own = {"stream", "explain"}
+        given = {name: getattr(self, name) for name in self.model_fields_set - own}
+        if "retriever_specific_config" in given:
+            given["retriever_specific_config"] = self.retriever_specific_config.model_dump()
+        return given
+
+
+def finite(value: float | None) -> float | None:
+    """A number that JSON has; infinity and the like become None."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,163 @@
+"""remember, improve, preview and forget."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, Response, UploadFile
+
+import overstory
+from overstory import access
+from overstory.errors import DatasetNotFoundError, InvalidOptionError
+from overstory.indexing.sources import SkippedSource, SourceDocument
+from overstory.models import Permission
+from overstory.results import (
+    DocumentOutcome,
+    DocumentStatus,
+    ForgetResult,
+    ImproveResult,
+    IndexPreview,
+    RememberResult,
+)
+from overstory.serve.context import Server, TheCaller, TheRuntime, TheServer
+from overstory.serve.forms import MAX_WAIT_SECONDS, ForgetForm, ImproveForm, Name, PreviewForm, RememberForm
+from overstory.serve.jobs import Job
+from overstory.serve.uploads import outcome_of
+from overstory.serve.views import JobView
+
+router = APIRouter(prefix="/v1", tags=["verbs"])
+_ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {"model": JobView, "description": "The work goes on; `Location` tells how far it is."}
+}
+_MOST_FILES = 1_000
+
+
+@router.post("/remember", responses=_ACCEPTED)
+async def remember(
+    form: RememberForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
+) -> RememberResult | JobView:
+    """Take texts into a dataset; it is made when there is none of the name."""
+    documents = form.documents()
+    opened = await access.find_or_create_dataset(runtime, form.dataset, caller.user)
+    job = Job(user=caller.user, verb="remember", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+
+    async def work() -> RememberResult:
+        return await overstory.remember(
+            documents,
+            form.dataset,
+            node_set=form.node_set,
+            self_improvement=form.self_improvement,
+            user=caller.user,
+            wait_seconds=form.wait_seconds,
+        )
+
+    if form.background:
+        return _accepted(server, job, response, lambda: server.jobs.start(job, work, caller.request_id))
+    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+
+
+@router.post("/remember/files")
+async def remember_files(
+    runtime: TheRuntime,
+    server: TheServer,
+    caller: TheCaller,
+    files: Annotated[list[UploadFile], File(min_length=1, max_length=_MOST_FILES)],
+    dataset: Annotated[Name, Form()] = "main_dataset",
+    node_set: Annotated[list[str] | None, Form(max_length=1_000)] = None,
+    self_improvement: Annotated[bool, Form()] = True,
+    wait_seconds: Annotated[float, Form(ge=0, le=MAX_WAIT_SECONDS)] = 0,
+) -> RememberResult:
+    """Take uploaded files into a dataset, each known by its name. What can't be read is skipped with its reason."""
+    outcomes = [await outcome_of(file) for file in files]
+    documents = [one for one in outcomes if isinstance(one, SourceDocument)]
+    skipped = tuple(_skipped(one) for one in outcomes if isinstance(one, SkippedSource))
+    opened = await access.find_or_create_dataset(runtime, dataset, caller.user)
+    job = Job(user=caller.user, verb="remember", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+
+    async def work() -> RememberResult:
+        result = await overstory.remember(
+            documents,
+            dataset,
+            node_set=node_set,
+            self_improvement=self_improvement,
+            user=caller.user,
+            wait_seconds=wait_seconds,
+        )
+        return replace(result, documents=(*result.documents, *skipped))
+
+    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+
+
+@router.post("/improve", responses=_ACCEPTED)
+async def improve(
+    form: ImproveForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
+) -> ImproveResult | JobView:
+    """Finish what is incomplete in a dataset, and bring its index up to date."""
+    opened = await access.find_dataset(runtime, form.dataset, caller.user, Permission.WRITE)
+    job = Job(user=caller.user, verb="improve", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+    elsewhere = form.background and runtime.settings.orchestration.wanted
+
+    async def work() -> ImproveResult:
+        return await overstory.improve(
+            opened.dataset.id,
+            build_global_context_index=form.build_global_context_index,
+            run_in_background=elsewhere,
+            user=caller.user,
+            wait_seconds=form.wait_seconds,
+            max_calls=form.max_calls,
+            max_cost_usd=form.max_cost_usd,
+        )
+
+    if form.background:
+        return _accepted(server, job, response, lambda: server.jobs.start(job, work, caller.request_id))
+    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+
+
+@router.post("/preview")
+async def preview(form: PreviewForm, caller: TheCaller) -> IndexPreview:
+    """What bringing the index up to date would take; nothing is done or paid."""
+    result = await overstory.improve(form.dataset, preview=True, user=caller.user)
+    assert result.preview is not None
+    return result.preview
+
+
+@router.post("/forget")
+async def forget(form: ForgetForm, caller: TheCaller) -> ForgetResult:
+    """Forget documents, or a whole dataset. It takes effect at once."""
+    if (form.documents is None) == (not form.everything):
+        raise InvalidOptionError("documents", form.documents, "name documents, or say everything=true for the dataset")
+    return await overstory.forget(
+        form.dataset,
+        document=form.documents,
+        user=caller.user,
+        wait_seconds=form.wait_seconds,
+        prove=form.prove,
+    )
+
+
+@router.get("/jobs/{job}")
+async def job(job: str, server: TheServer, caller: TheCaller) -> JobView:
+    """How far work is that was begun with `background`."""
+    found = server.jobs.get(job, caller.user)
+    if found is None:
+        raise UnknownJobError(job)
+    return found.view()
+
+
+class UnknownJobError(DatasetNotFoundError):
+    """No job of this user has that id."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(job)
+        self.args = (f"There is no job {job!r}; jobs end with the server that did them.",)
+
+
+def _accepted(server: Server, job: Job, response: Response, start: object) -> JobView:
+    assert callable(start)
+    start()
+    response.status_code = 202
+    response.headers["Location"] = f"/v1/jobs/{job.id}"
+    return job.view()
+
+
+def _skipped(one: SkippedSource) -> DocumentOutcome:
+    return DocumentOutcome(source=one.source, document_id=None, status=DocumentStatus.SKIPPED, reason=one.reason)
