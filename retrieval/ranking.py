@@ -33,6 +33,8 @@ CANDIDATES: Final = 100
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？؟])\s+|(?<=[。！？])|\n+")
 _SPEAKER = re.compile(r"^(?:\[[^\]\n]{1,40}\] )?[^\W\d_][\w .'’-]{0,40}: \S", re.MULTILINE)
 _TRUST_FROM = 3
+_READ_CLOSELY = 60
+"""Chunks whose sentences are looked at."""
 _DAMPING = 0.5
 _ROUNDS = 12
 _SEED_CHUNKS = 10
@@ -151,7 +153,7 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
     words, meaning = _share_of_best(candidates.words), _spread(1.0 - candidates.distances)
     scores = words + weights.meaning * _trust(words, meaning) * meaning
     if weights.sentence:
-        scores = scores + weights.sentence * best_sentences([chunk.text for chunk in candidates.chunks], question)
+        scores = scores + weights.sentence * _best_sentences(candidates.chunks, scores, question)
     if weights.graph:
         scores = scores + weights.graph * page_rank(candidates, scores)
     if weights.neighbour:
@@ -183,6 +185,14 @@ def _spread(values: Scores) -> Scores:
 
 
 # --- the best sentence -----------------------------------------------------------------------------
+
+
+def _best_sentences(chunks: Sequence[DocumentChunk], scores: Scores, question: str) -> Scores:
+    """What their best sentence adds to those of the chunks that have a chance; 0 for the others."""
+    added = np.zeros(len(scores))
+    likely = np.argsort(-scores, kind="stable")[:_READ_CLOSELY]
+    added[likely] = best_sentences([chunks[i].text for i in likely], question)
+    return added
 
 
 def best_sentences(texts: Sequence[str], question: str) -> Scores:

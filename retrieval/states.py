@@ -15,7 +15,7 @@ from .dates import AskedTime, asked_time
 
 LEAST_SHARED: Final = 2
 """Words of the question that two statements must share to be of one thing."""
-LOOKED_AT: Final = 20
+LOOKED_AT: Final = 12
 """The best passages, among which old and new values are put in order."""
 
 
