@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from overstory import access, ids
+from overstory import access
 from overstory.columns import columns_of, row_from
-from overstory.indexing import archive, forgetting, proving, publishing, repairing
+from overstory.errors import InvalidOptionError
+from overstory.indexing import archive, forgetting, planning, proving, publishing, repairing
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
 from overstory.indexing.verification import Violation
@@ -137,7 +138,8 @@ async def tree(
     """
     opened = await _open(dataset, user, Permission.READ)
     found: list[TreeEntry] = []
-    shown = await _generation(opened, generation)
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    shown = manifest.generation(generation)
     wanted: Sequence[UUID] = [shown.root_id] if shown and shown.root_id else []
     while shown and wanted and (levels is None or levels > 0):
         rows = await opened.tenant.areas(wanted, shown.number)
@@ -166,7 +168,7 @@ async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     if current is None:
         return []
     found, _ = await publishing.violations_at(opened.tenant, current.number, current.max_bucket_size)
-    pending = await pending_ids(opened)
+    pending = set(await planning.pending_changes(opened.tenant))
     return [v for v in found if not v.ids or not set(v.ids) <= pending]
 
 
@@ -245,33 +247,34 @@ async def import_archive(folder: str | Path, name: str | None = None, user: User
     )
 
 
+async def grant(
+    dataset: str | UUID, to_user: str | UUID, permissions: Sequence[Permission | str], user: User = None
+) -> None:
+    """Let another user reach a dataset: set what they may do, nothing for an empty list.
+
+    Args:
+        permissions: of `read`, `write`, `delete`, `share`; `read` comes with each of them.
+
+    Raises:
+        InvalidOptionError: there is no such permission.
+        PermissionDeniedError: only the owner, and those who may share it, can.
+    """
+    opened = await _open(dataset, user, Permission.SHARE)
+    try:
+        wanted = {Permission(p) for p in permissions}
+    except ValueError:
+        raise InvalidOptionError("permissions", list(permissions), f"use {', '.join(Permission)}") from None
+    given = sorted(wanted | {Permission.READ}) if wanted else []
+    await opened.runtime.store.grant(opened.dataset.id, access.user_id(to_user), given)
+
+
 async def erase_traces(dataset: str | UUID, user: User = None) -> None:
     """Make what was forgotten unreadable in the store's own files, as far as the store can do that."""
     await (await _open(dataset, user, Permission.DELETE)).tenant.erase_traces()
 
 
-async def pending_ids(opened: OpenDataset) -> set[UUID]:
-    """Summaries that the index has yet to look at."""
-    found: set[UUID] = set()
-    async for batch in opened.tenant.batches(PendingChange, ["key"]):
-        found.update(ids.uuid_of(k) for k in batch.column("key").to_pylist())
-    return found
-
-
 async def _open(dataset: str | UUID, user: User, permission: Permission) -> OpenDataset:
     return await access.find_dataset(await current_runtime(), dataset, user, permission, any_embedder=True)
-
-
-async def _generation(opened: OpenDataset, number: int | None) -> Generation | None:
-    from overstory.errors import GenerationNotFoundError
-
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
-    if number is None:
-        return manifest.current
-    kept = {g.number: g for g in manifest.generations}
-    if number not in kept:
-        raise GenerationNotFoundError(number, sorted(kept))
-    return kept[number]
 
 
 async def _stale(opened: OpenDataset, manifest: Manifest) -> int:
@@ -313,6 +316,7 @@ __all__ = [
     "erase_traces",
     "export",
     "generations",
+    "grant",
     "graph_data",
     "import_archive",
     "list_datasets",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory import ids
+from overstory.errors import GenerationNotFoundError
 
 Vector: TypeAlias = NDArray[np.float32]
 """float32, shape (dimensions,), length 1."""
@@ -375,6 +376,19 @@ class Manifest:
     @property
     def current(self) -> Generation | None:
         return next((g for g in self.generations if g.number == self.serving), None)
+
+    def generation(self, number: int | None) -> Generation | None:
+        """A kept generation; for None the served one, or None when nothing was published.
+
+        Raises:
+            GenerationNotFoundError: it is not kept.
+        """
+        if number is None:
+            return self.current
+        kept = {g.number: g for g in self.generations}
+        if number not in kept:
+            raise GenerationNotFoundError(number, sorted(kept))
+        return kept[number]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

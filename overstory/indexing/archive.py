@@ -108,10 +108,7 @@ async def import_dataset(
     """
     await asyncio.to_thread(_check_files, folder, manifest)
     wanted = replace(manifest.dataset, owner_id=owner_id, name=name or manifest.dataset.name)
-    dataset = await store.create_dataset(wanted)
-    tenant = await store.tenant(dataset)
-    if dataset.id != wanted.id or not await _may_import(store, tenant):
-        raise UsageError(f"There is a dataset {wanted.name!r} already: forget it first, or import under another name.")
+    dataset, tenant = await _place(store, wanted)
     async with writing(store, dataset, "import", ttl_seconds=lease_seconds) as held:
         begun = Build(number=0, purpose=IMPORT, started_at=datetime.now(UTC))
         mark = Manifest(dataset_id=dataset.id, unpublished=(begun,), token=held.lease.token)
@@ -121,6 +118,20 @@ async def import_dataset(
                 await tenant.put(rows, vectors)
         await store.write_manifest(replace(manifest.index, token=held.lease.token), held.lease)
     return dataset
+
+
+async def _place(store: Store, wanted: Dataset) -> tuple[Dataset, Tenant]:
+    """Where the archive goes: nowhere but where there is nothing, or what an import that stopped has left."""
+    known = await store.get_dataset(wanted.id)
+    if known is not None:
+        tenant = await store.tenant(known)
+        if not await _may_import(store, tenant):
+            raise UsageError(f"The archive's dataset is here already, as {known.name!r}: forget it first.")
+        return known, tenant
+    dataset = await store.create_dataset(wanted)
+    if dataset.id != wanted.id:
+        raise UsageError(f"There is another dataset {wanted.name!r}: import under another name.")
+    return dataset, await store.tenant(dataset)
 
 
 async def _may_import(store: Store, tenant: Tenant) -> bool:

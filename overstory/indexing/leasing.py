@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
-from overstory.errors import DatasetBusyError, LeaseLostError, StoreError
+from overstory.errors import DatasetBusyError, LeaseLostError, OverstoryError, StoreError
 from overstory.models import Dataset, Lease
 from overstory.stores.contract import Store
 
@@ -56,14 +56,17 @@ async def writing(
         raise
     finally:
         renewal.cancel()
-        with suppress(asyncio.CancelledError, LeaseLostError):
-            await renewal
-        await _give_back(store, held.lease)
+        await asyncio.shield(_end(store, held, renewal))
 
 
 def holder_name(work: str) -> str:
     """Says who works, and is no other's: two works of one process are two holders."""
     return f"{work} {uuid4().hex[:8]} (process {os.getpid()} on {socket.gethostname()})"
+
+
+async def _end(store: Store, held: HeldLease, renewal: "asyncio.Task[None]") -> None:
+    await asyncio.gather(renewal, return_exceptions=True)
+    await _give_back(store, held.lease)
 
 
 async def _give_back(store: Store, lease: Lease) -> None:
@@ -77,11 +80,22 @@ async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: flo
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
-            return await store.acquire_lease(dataset.id, holder, ttl_seconds)
+            return await _take(store, dataset, holder, ttl_seconds)
         except DatasetBusyError as busy:
             if time.monotonic() >= deadline:
                 raise DatasetBusyError(dataset.name, busy.holder, busy.since, busy.until) from None
             await asyncio.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+
+
+async def _take(store: Store, dataset: Dataset, holder: str, ttl_seconds: float) -> Lease:
+    """Acquire, or, when cancelled on the way, give back what was acquired."""
+    acquiring = asyncio.ensure_future(store.acquire_lease(dataset.id, holder, ttl_seconds))
+    try:
+        return await asyncio.shield(acquiring)
+    except asyncio.CancelledError:
+        with suppress(OverstoryError):
+            await _give_back(store, await acquiring)
+        raise
 
 
 async def _renew(
@@ -92,6 +106,8 @@ async def _renew(
         try:
             held.lease = await store.renew_lease(held.lease, ttl_seconds)
         except LeaseLostError as lost:
+            if await store.get_dataset(dataset.id) is None:
+                return  # the work inside was to drop it
             if body:
                 body.cancel()
             raise LeaseLostError(dataset.name, held.lease.holder) from lost
