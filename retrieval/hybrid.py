@@ -168,14 +168,24 @@ def _sentence(connection: Connection) -> str:
 
 
 def _fit(lanes: Lanes, budget_tokens: int | None) -> tuple[Lanes, str]:
-    """As much of every lane as a budget has room for, and its text."""
+    """As many passages as a budget has room for, then of the other lanes what is left, and the text of it."""
     if budget_tokens is None:
         return lanes, render(lanes)
-    for count in range(lanes.size, 0, -1):
-        kept = lanes.first(count)
-        if estimate_tokens(text := render(kept)) <= budget_tokens:
-            return kept, text
+    if not lanes.passages:
+        return _fill(lanes, lanes.first(0), "", budget_tokens)
+    for count in range(len(lanes.passages), 0, -1):
+        alone = replace(lanes.first(0), passages=lanes.passages[:count])
+        if estimate_tokens(text := render(alone)) <= budget_tokens:
+            return _fill(lanes, alone, text, budget_tokens)
     return _fit_first_passage(lanes, budget_tokens)
+
+
+def _fill(lanes: Lanes, alone: Lanes, text: str, budget_tokens: int) -> tuple[Lanes, str]:
+    for count in range(lanes.size, 0, -1):
+        kept = replace(lanes.first(count), passages=alone.passages)
+        if estimate_tokens(whole := render(kept)) <= budget_tokens:
+            return kept, whole
+    return alone, text
 
 
 def _fit_first_passage(lanes: Lanes, budget_tokens: int) -> tuple[Lanes, str]:
