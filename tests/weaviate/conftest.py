@@ -12,6 +12,7 @@ from overstory.settings import StoreSettings
 from overstory.stores.weaviate import WeaviateStore
 from overstory.stores.weaviate.tenant import WeaviateTenant
 from tests.contract.samples import Clock, dataset
+from tests.flows.conftest import model
 from tests.weaviate_server import WeaviateServer, started
 
 
@@ -60,3 +61,6 @@ async def tenant(store: WeaviateStore, registered: Dataset) -> WeaviateTenant:
 def own_server() -> Iterator[WeaviateServer]:
     """A server that nobody else uses."""
     yield from started()
+
+
+__all__ = ["model"]

@@ -32,6 +32,7 @@ _PASSING = re.compile(
     r"|connection (?:refused|reset)|too many requests|is not active|loading",
     re.IGNORECASE,
 )
+_FORBIDDEN = re.compile(r"forbidden action|insufficient permissions|unauthorized", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"message larger than|larger than max|too large", re.IGNORECASE)
 
 _NO_RIGHT = {StatusCode.UNAUTHENTICATED, StatusCode.PERMISSION_DENIED, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
@@ -71,7 +72,7 @@ def fault(error: BaseException, place: str) -> OverstoryError:
     """The error of ours that says the same."""
     chain, words = list(_chain(error)), _words(error)
     statuses = {status for one in chain if (status := _status(one)) is not None}
-    if statuses & _NO_RIGHT or _any(chain, _NO_KEY):
+    if statuses & _NO_RIGHT or _any(chain, _NO_KEY) or _FORBIDDEN.search(words):
         return ConfigurationError(
             f"{place} refuses this key: check WEAVIATE_API_KEY and what its role may do ({words})."
         )
