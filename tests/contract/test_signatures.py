@@ -8,12 +8,16 @@ from overstory.stores import contract
 from overstory.stores.embedded import EmbeddedStore
 from overstory.stores.embedded.tenant import EmbeddedTenant
 from overstory.stores.memory import MemoryStore, MemoryTenant
+from overstory.stores.weaviate import WeaviateStore
+from overstory.stores.weaviate.tenant import WeaviateTenant
 
 CLASSES = [
     (contract.Store, MemoryStore),
     (contract.Store, EmbeddedStore),
+    (contract.Store, WeaviateStore),
     (contract.Tenant, MemoryTenant),
     (contract.Tenant, EmbeddedTenant),
+    (contract.Tenant, WeaviateTenant),
 ]
 
 
