@@ -8,6 +8,7 @@ ones. Intervals are paired bootstrap intervals of 95 %. Without the data it says
 
 import argparse
 import asyncio
+import dataclasses
 import os
 import random
 import re
@@ -77,14 +78,14 @@ async def rankings(question: Question) -> dict[str, list[str]]:
     documents = await opened.tenant.get(Document, sorted({chunk.document_id for chunk in found.chunks}))
     sources = {document.id: document.source for document in documents}
     weights = ranking.WEIGHTS.get(opened.dataset.embedding_model, ranking.DEFAULT_WEIGHTS)
-    without_graph = ranking.Weights(
-        meaning=weights.meaning, graph=0, sentence=weights.sentence, neighbour=weights.neighbour
-    )
+    without_graph = dataclasses.replace(weights, graph=0, bridge=0)
+    without_bridges = dataclasses.replace(weights, bridge=0)
     scores = {
         "BM25": np.where(found.words > 0, found.words, -found.distances),
         "vector": -found.distances,
         "fusion": ranking.fused_scores(found, question.text, without_graph),
-        "fusion + PageRank": ranking.fused_scores(found, question.text, weights),
+        "fusion + PageRank": ranking.fused_scores(found, question.text, without_bridges),
+        "fusion + PageRank + bridges": ranking.fused_scores(found, question.text, weights),
     }
     ranked = {
         name: list(dict.fromkeys(sources[found.chunks[i].document_id] for i in np.argsort(-values, kind="stable")))
@@ -92,7 +93,7 @@ async def rankings(question: Question) -> dict[str, list[str]]:
     }
     by_id = {chunk.id: sources[chunk.document_id] for chunk in found.chunks}
     hits = ranking.best(found, question.text, weights, len(found.chunks))
-    ranked["fusion + PageRank, current first"] = list(dict.fromkeys(by_id[hit.key] for hit in hits))
+    ranked["all of it, current first"] = list(dict.fromkeys(by_id[hit.key] for hit in hits))
     return ranked
 
 

@@ -39,6 +39,10 @@ _DAMPING = 0.5
 _ROUNDS = 12
 _SEED_CHUNKS = 10
 _SEED_ENTITIES_SHARE = 0.7
+_BRIDGE_FROM = 3
+_BRIDGE_FALL = 0.15
+"""What each place among the best takes from a bridge."""
+_OPENING_CHARACTERS = 120
 _LONGEST_NAME = 5
 """Words of the longest name that is looked for in a question."""
 
@@ -50,6 +54,8 @@ class Weights:
     meaning: float
     graph: float = 0.3
     sentence: float = 0.3
+    bridge: float = 0.8
+    """Of a chunk about a thing that one of the best chunks names."""
     neighbour: float = 0.2
     """Of a chunk's neighbours, in transcripts alone."""
 
@@ -156,6 +162,8 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
         scores = scores + weights.sentence * _best_sentences(candidates.chunks, scores, question)
     if weights.graph:
         scores = scores + weights.graph * page_rank(candidates, scores)
+    if weights.bridge:
+        scores = scores + weights.bridge * bridges(candidates, scores)
     if weights.neighbour:
         scores = scores + weights.neighbour * _lift(candidates.chunks, scores)
     return scores
@@ -261,6 +269,31 @@ def _start(candidates: Candidates, places: dict[UUID, int], scores: Scores, size
     share = _SEED_ENTITIES_SHARE if entities.any() else 0.0
     start: Scores = share * entities / (entities.sum() or 1.0) + (1 - share) * chunks / (chunks.sum() or 1.0)
     return start
+
+
+def bridges(candidates: Candidates, scores: Scores) -> Scores:
+    """For each chunk about a thing that one of the best chunks names: how good that one is, as a share of the best.
+
+    So the second step of a question is found (where the director works, whom a film's passage names). What the
+    question names itself is no second step.
+    """
+    lifted = np.zeros(len(scores))
+    best_first = np.argsort(-scores, kind="stable")[:_BRIDGE_FROM]
+    named = [frozenset(several) for several in candidates.entities]
+    for rank, start in enumerate(best_first):
+        steps = named[start] - candidates.named
+        worth = max(float(scores[start] / (scores[best_first[0]] or 1.0)), 0.0) / (1 + _BRIDGE_FALL * rank)
+        for i, chunk in enumerate(candidates.chunks):
+            if i != start and worth > lifted[i] and (shared := steps & named[i]) and shared & opening_names(chunk):
+                lifted[i] = worth
+    return lifted
+
+
+def opening_names(chunk: DocumentChunk) -> frozenset[UUID]:
+    """Ids of the entities that the first words of a text would name: what it is about, whether there are such or not."""
+    words = chunk.text[:_OPENING_CHARACTERS].split()[: _LONGEST_NAME + 1]
+    spans = (words[start:end] for start in range(2) for end in range(start + 1, len(words) + 1))
+    return frozenset(ids.entity_id(chunk.dataset_id, " ".join(span)) for span in spans)
 
 
 # --- neighbours ------------------------------------------------------------------------------------

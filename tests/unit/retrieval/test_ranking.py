@@ -7,11 +7,20 @@ from hypothesis import strategies as st
 
 from overstory import ids
 from overstory.models import DocumentChunk
-from retrieval.ranking import Candidates, Weights, best, best_sentences, entities_named, is_transcript, page_rank
+from retrieval.ranking import (
+    Candidates,
+    Weights,
+    best,
+    best_sentences,
+    bridges,
+    entities_named,
+    is_transcript,
+    page_rank,
+)
 from retrieval.states import with_current_first
 
 HOME, DOCUMENT = ids.make_id("home"), ids.make_id("document")
-WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.0)
+WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.0)
 
 
 def chunk(text, position=0):
@@ -40,7 +49,7 @@ def test_words_and_meaning_add_up_by_their_scores():
     given = candidates(["both", "words", "meaning"], words=[8.0, 9.0, 0.0], distances=[0.3, 0.9, 0.2])
 
     assert order(given, "x", WORDS_ALONE)[0] == "words"
-    assert order(given, "x", Weights(meaning=1.0, graph=0.0, sentence=0.0, neighbour=0.0))[0] == "both"
+    assert order(given, "x", Weights(meaning=1.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.0))[0] == "both"
 
 
 def test_a_text_counts_by_its_best_sentence():
@@ -62,6 +71,17 @@ def test_what_shares_an_entity_with_the_named_one_is_reached():
     assert ranks[1] > ranks[2]
 
 
+def test_what_is_about_a_thing_that_the_best_chunk_names_is_lifted():
+    given = candidates(
+        ["The film by Pedro Lazaga.", "Pedro Lazaga was born in Rome.", "Rome had Pedro Lazaga as a guest."],
+        words=[5.0, 0.0, 0.0],
+        entities=[["film", "Pedro Lazaga"], ["Pedro Lazaga", "Rome"], ["Rome", "Pedro Lazaga"]],
+        named=["film"],
+    )
+
+    assert bridges(given, given.words).tolist() == [0.0, 1.0, 0.0]
+
+
 def test_names_of_a_question_are_found_without_its_punctuation():
     named = entities_named(HOME, "Is Anna Hofer's plan, Northstar, late?")
 
@@ -72,7 +92,7 @@ def test_neighbours_lift_each_other_in_transcripts_alone():
     talk = [f"Ann: so\nBob: yes\nAnn: {word}" for word in ("one", "two", "three", "four")]
     spoken = candidates(talk, words=[5.0, 0.0, 0.0, 0.0])
     written = candidates(["one", "two", "three", "four"], words=[5.0, 0.0, 0.0, 0.0])
-    weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, neighbour=0.5)
+    weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.5)
 
     assert is_transcript(talk[0]) and not is_transcript("Note: one line")
     assert [hit.score for hit in best(spoken, "x", weights, 4)] == pytest.approx([1.0, 0.25, 0.0, 0.0])
