@@ -241,3 +241,10 @@ def _indexed(kind: type[Row], field: str) -> Callable[[Any], Any]:
 def any_generation() -> Any:
     """The condition that every index row meets."""
     return Filter.by_property("valid_from").greater_or_equal(0)
+
+
+async def index_kind(rows: Rows) -> str:
+    """The kind of index that the vectors of these rows have on the server, whatever the URL says."""
+    config = await rows.link.read(rows.link.collection(rows.kind).config.get)
+    named = next(iter((config.vector_config or {}).values()), None)
+    return str(named.vector_index_config.vector_index_type()) if named else "none"

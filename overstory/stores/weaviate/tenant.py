@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from overstory.columns import RowT
-from overstory.models import Dataset, Edge, GlobalContextSummary, Hit, Row, Vector, Vectors
+from overstory.models import Dataset, DocumentChunk, Edge, GlobalContextSummary, Hit, Row, Vector, Vectors
 from overstory.stores import checks
 from overstory.stores.weaviate import reading, searching, tables, writing
 from overstory.stores.weaviate.address import FLAT
@@ -105,13 +105,14 @@ class WeaviateTenant:
         """Nothing that a client can do: the server drops deleted rows from its files when it compacts them."""
 
     async def describe(self) -> dict[str, str | int]:
-        link = await self._connections.link()
-        index = "flat, exact" if link.address.index == FLAT else "hnsw, approximate"
+        own = await self._rows(DocumentChunk)
+        chunks, index = await own.count(), await reading.index_kind(own)
+        hint = f"; from {FLAT_ROWS:,} chunks on hnsw is faster" if index == FLAT and chunks > FLAT_ROWS else ""
         return {
-            "place": link.address.place,
+            "place": own.link.address.place,
             "tenant": self._scope.tenant,
-            "server": f"Weaviate {link.version}",
-            "index": index,
+            "server": f"Weaviate {own.link.version}",
+            "index": f"{index}, {'exact' if index == FLAT else 'approximate'}{hint}",
         }
 
     async def _rows(self, kind: type[Any]) -> Rows:
