@@ -1,5 +1,6 @@
 """`overstory improve`, `tree`, `status` and `verify`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,10 +9,12 @@ import overstory
 from overstory.cli import jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds
 from overstory.cli.performing import ExitCode, complain, finish, perform
-from overstory.cli.terminal import output
+from overstory.cli.terminal import one_line, output
 
 if TYPE_CHECKING:
     from overstory.results import DatasetStatus, ImproveResult, TreeEntry
+
+LEVELS_SHOWN = 3
 
 
 def improve(
@@ -63,18 +66,27 @@ def _finish_improve(result: "ImproveResult") -> None:
 def tree(
     dataset: Dataset = DEFAULT_DATASET,
     levels: Annotated[
-        int, typer.Option("--levels", metavar="N", min=1, help="So many levels, the root's included.")
-    ] = 3,
+        int | None,
+        typer.Option("--levels", metavar="N", min=1, help="So many levels, the root's included (3; all for --html)."),
+    ] = None,
     facts: Annotated[int, typer.Option("--facts", metavar="N", min=0, help="So many facts of the root.")] = 6,
     generation: Annotated[
         int | None, typer.Option("--generation", metavar="N", help="An earlier generation that is kept.")
     ] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Name the documents under each fact.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page for any browser.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show the index from the root down."""
+    if html is not None:
+        _write_page(dataset, html, generation=generation, levels=levels, json=json)
+        return
     entries, found = perform(
-        "tree", lambda: _tree(dataset, generation=generation, levels=levels, sources=sources), json=json
+        "tree",
+        lambda: _tree(dataset, generation=generation, levels=levels or LEVELS_SHOWN, sources=sources),
+        json=json,
     )
     if json:
         named = {"sources": found} if sources else {}
@@ -83,6 +95,18 @@ def tree(
         from overstory.cli import overviews
 
         overviews.tree(dataset, entries, output(), facts=facts, sources=found)
+
+
+def _write_page(dataset: str, file: Path, *, generation: int | None, levels: int | None, json: bool) -> None:
+    from overstory.serve import single
+
+    written = perform("tree", lambda: single.write_tree(dataset, file, generation=generation, levels=levels), json=json)
+    if json:
+        jsonforms.write("tree", {"dataset": dataset, "file": file, "nodes": written})
+    else:
+        from overstory.cli.rendering import count, say
+
+        say(output(), f"{one_line(dataset)}: {count(written, 'node')} written to {one_line(str(file))}.")
 
 
 async def _tree(

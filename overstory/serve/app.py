@@ -22,8 +22,8 @@ from overstory.serve.context import Server
 from overstory.serve.gate import Gate
 from overstory.serve.keys import KeyRing
 from overstory.serve.options import ServeOptions
-from overstory.serve.problems import Problem
 from overstory.serve.routes import datasets, questions, trees, verbs
+from overstory.serve.views import Problem
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from overstory.serve import problems
 from overstory.serve.keys import KeyRing
 from overstory.serve.limits import RateLimiter, limited, too_large
 from overstory.serve.options import ServeOptions, is_loopback
-from overstory.serve.problems import Problem
+from overstory.serve.views import Problem
 
 API = "/v1/"
 CONTENT_SECURITY_POLICY = (

@@ -16,8 +16,7 @@ from overstory.indexing.budgets import budget_of
 from overstory.progress import watched_by
 from overstory.results import ImproveResult, RememberResult
 from overstory.serve import problems
-from overstory.serve.problems import Problem
-from overstory.serve.views import JobView, StageView
+from overstory.serve.views import JobView, Problem, StageView
 
 logger = logging.getLogger(__name__)
 

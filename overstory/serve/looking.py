@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from overstory import access
+from overstory import access, ids
 from overstory.errors import DocumentNotFoundError, GenerationNotFoundError, UsageError
 from overstory.layout import retrieval
 from overstory.models import (
@@ -66,12 +66,12 @@ class Look:
     def number(self) -> int:
         return self.generation.number if self.generation else 0
 
-    async def areas(self, ids: Sequence[UUID]) -> dict[UUID, GlobalContextSummary]:
-        rows = await self.tenant.areas(ids, self.number) if ids and self.generation else []
+    async def areas(self, keys: Sequence[UUID]) -> dict[UUID, GlobalContextSummary]:
+        rows = await self.tenant.areas(keys, self.number) if keys and self.generation else []
         return {row.id: row for row in rows if row.dataset_id == self.opened.dataset.id}
 
-    async def summaries(self, ids: Sequence[UUID]) -> dict[UUID, TextSummary]:
-        rows = await self.tenant.get(TextSummary, ids) if ids else []
+    async def summaries(self, keys: Sequence[UUID]) -> dict[UUID, TextSummary]:
+        rows = await self.tenant.get(TextSummary, keys) if keys else []
         return {row.id: row for row in rows if row.dataset_id == self.opened.dataset.id}
 
 
@@ -105,7 +105,7 @@ async def tree(seen: Look, node: UUID | None, depth: int, offset: int, limit: in
     if start is None:
         return TreeView(generation=seen.number, tree=None, offset=0, cut=False)
     top = await _find(seen, start)
-    trunk = _branch(top, await _sources(seen, [top]))
+    trunk = _branch(top, await sources_of(seen, [top]))
     if isinstance(top, TextSummary) or not depth:
         return TreeView(generation=seen.number, tree=trunk, offset=0, cut=False)
     wanted = top.child_ids[offset : offset + limit]
@@ -132,12 +132,12 @@ async def _grow(seen: Look, branches: Sequence[Branch]) -> list[Branch]:
     return list(below.values())
 
 
-async def _below(seen: Look, ids: Sequence[UUID]) -> list[Branch]:
-    areas = await seen.areas(ids)
-    summaries = await seen.summaries([key for key in ids if key not in areas])
+async def _below(seen: Look, keys: Sequence[UUID]) -> list[Branch]:
+    areas = await seen.areas(keys)
+    summaries = await seen.summaries([key for key in keys if key not in areas])
     rows: dict[UUID, GlobalContextSummary | TextSummary] = {**areas, **summaries}
-    sources = await _sources(seen, list(summaries.values()))
-    return [_branch(rows[key], sources) for key in ids if key in rows]
+    sources = await sources_of(seen, list(summaries.values()))
+    return [_branch(rows[key], sources) for key in keys if key in rows]
 
 
 async def _find(seen: Look, node: UUID) -> GlobalContextSummary | TextSummary:
@@ -147,7 +147,7 @@ async def _find(seen: Look, node: UUID) -> GlobalContextSummary | TextSummary:
     return found
 
 
-async def _sources(seen: Look, rows: Sequence[GlobalContextSummary | TextSummary]) -> dict[UUID, str]:
+async def sources_of(seen: Look, rows: Sequence[GlobalContextSummary | TextSummary]) -> dict[UUID, str]:
     keys = {row.document_id for row in rows if isinstance(row, TextSummary)}
     return {d.id: d.source for d in await seen.tenant.get(Document, sorted(keys))} if keys else {}
 
@@ -199,12 +199,18 @@ def _shortened(text: str, characters: int) -> str:
 async def node(seen: Look, key: UUID) -> NodeView:
     """All that a node says."""
     row = await _find(seen, key)
-    path = await path_to(seen, row)
-    short = brief(row, await _sources(seen, [row])).model_dump()
+    return await view_of(seen, row, await sources_of(seen, [row]), await path_to(seen, row))
+
+
+async def view_of(
+    seen: Look, row: GlobalContextSummary | TextSummary, sources: Mapping[UUID, str], path: list[NodeBrief]
+) -> NodeView:
+    """All that a row says, for a reader who knows the path to it."""
+    short = brief(row, sources).model_dump()
     common = {**short, "generation": seen.number, "text": row.text, "model": row.model, "path": path}
     if isinstance(row, TextSummary):
         return NodeView(**common, document_id=row.document_id, chunk_id=row.chunk_id)
-    facts = await _facts(seen, row.content.facts)
+    facts = await facts_of(seen, row.content.facts)
     return NodeView(**common, categories=list(row.content.categories), facts=facts)
 
 
@@ -225,10 +231,10 @@ async def _parent(seen: Look, row: GlobalContextSummary | TextSummary) -> Global
     return next((one for one in above if one.valid_from <= seen.number < one.valid_to), None)
 
 
-async def _facts(seen: Look, facts: Sequence[Fact]) -> list[FactView]:
+async def facts_of(seen: Look, facts: Sequence[Fact]) -> list[FactView]:
     wanted = {key for fact in facts for key in fact.summary_ids[:_FACT_SOURCES]}
     summaries = await seen.summaries(sorted(wanted))
-    sources = await _sources(seen, list(summaries.values()))
+    sources = await sources_of(seen, list(summaries.values()))
     return [
         FactView(
             key=fact.key,
@@ -289,14 +295,15 @@ async def document(seen: Look, key: UUID, *, chunk: UUID | None, quote: str, off
     """A document's chunks, the sentence of one of them that says what the quote says marked.
 
     Args:
-        chunk: the one that is looked for; the part of the document that is shown is around it.
+        chunk: the one that is looked for, or its summary; the part of the document that is shown is around it.
         offset: of the first chunk, where no chunk is named.
     """
     rows = [d for d in await seen.tenant.get(Document, [key]) if d.dataset_id == seen.opened.dataset.id]
     if not rows:
         raise DocumentNotFoundError(str(key), seen.opened.dataset.name)
     (found,) = rows
-    if chunk in found.chunk_ids:
+    chunk = next((one for one in found.chunk_ids if chunk in (one, ids.summary_id(one))), None)
+    if chunk is not None:
         offset = max(0, found.chunk_ids.index(chunk) - limit // 2)
     chunks = await seen.tenant.get(DocumentChunk, found.chunk_ids[offset : offset + limit], without=["graph"])
     return DocumentView(
@@ -318,7 +325,7 @@ async def search(seen: Look, query: str) -> SearchView:
     """Areas near in meaning, and summaries that share words."""
     hits = await seen.tenant.search_text(TextSummary, query, _FOUND)
     summaries = await seen.summaries([hit.key for hit in hits])
-    sources = await _sources(seen, list(summaries.values()))
+    sources = await sources_of(seen, list(summaries.values()))
     return SearchView(
         areas=[brief(row, {}) for row in await _near(seen, query)],
         summaries=[brief(row, sources) for row in summaries.values()],

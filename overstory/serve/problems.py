@@ -10,11 +10,11 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from overstory import errors
 from overstory.errors import OverstoryError, TransientError
+from overstory.serve.views import Problem
 
 logger = logging.getLogger(__name__)
 
@@ -50,19 +50,6 @@ _KEPT_INSIDE = (errors.StoreError, errors.ConfigurationError)
 _STILL_TOLD = (errors.EmbeddingMismatchError, errors.MissingPackageError)
 STATUSES: tuple[int, ...] = tuple(sorted({400, 401, 403, 404, 405, 413, 429, *_STATUS.values()}))
 """Those that a problem may have."""
-
-
-class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
-
-    type: str = Field(description="`urn:overstory:problem:CODE`")
-    title: str
-    status: int
-    detail: str = Field(description="For people: what to change, or what to do.")
-    code: str = Field(description="The name of the error, such as `DatasetNotFoundError`.")
-    transient: bool = Field(description="The same request may succeed later.")
-    request_id: str
-    data: dict[str, Any] = Field(default_factory=dict, description="What the error carries.")
 
 
 def problem_of(error: OverstoryError, request_id: str) -> Problem:

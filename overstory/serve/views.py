@@ -4,14 +4,26 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from overstory.models import Category, Generation
 from overstory.results import DatasetStatus, RecallResult
-from overstory.serve.problems import Problem
 
 Kind = Literal["root", "area", "summary"]
 LEAF_LEVEL = -1
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(description="`urn:overstory:problem:CODE`")
+    title: str
+    status: int
+    detail: str = Field(description="For people: what to change, or what to do.")
+    code: str = Field(description="The name of the error, such as `DatasetNotFoundError`.")
+    transient: bool = Field(description="The same request may succeed later.")
+    request_id: str
+    data: dict[str, Any] = Field(default_factory=dict, description="What the error carries.")
 
 
 class Me(BaseModel):
