@@ -27,11 +27,6 @@ def __getattr__(name: str) -> Any:
     return _inside(name) if (_HERE / name / "__init__.py").is_file() else _beside(name)
 
 
-def qualified(name: str) -> str:
-    """The import name of one of the packages here: `overstory.flows` in the wheel, `flows` in a checkout."""
-    return str(__getattr__(name).__name__)
-
-
 def _inside(name: str) -> ModuleType:
     return import_module(f"overstory.{name}")
 

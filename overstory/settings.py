@@ -142,8 +142,7 @@ class Settings(_Part):
             for name, field in cls.model_fields.items()
             if _is_part(field.annotation)
         }
-        values = {**parts, **_read(cls, environment)}
-        return cls(**values)
+        return cls(**parts)
 
 
 def variables(part: type[BaseModel]) -> dict[str, tuple[str, str]]:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
-FileSystem: TypeAlias = Any
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://\S+")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _WITHOUT_FOLDERS = ("http://", "https://")
