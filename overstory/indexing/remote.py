@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from typing import IO
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://\S+")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
