@@ -2,8 +2,7 @@
 
     python benchmarks/answers.py [--data ../shared/data] [--lane hashing] [--sets hotpotqa,supersede] [--writer MODEL]
 
-The weights of `retrieval/ranking.py` were chosen on the questions with even places; figures are of those with odd
-ones. Intervals are paired bootstrap intervals of 95 %. Without the data it says so and ends.
+Figures are of the questions with odd places; what that is worth as held-out data says `docs/evidence.md`. Intervals are paired bootstrap intervals of 95 %. Without the data it says so and ends.
 """
 
 import argparse

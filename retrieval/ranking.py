@@ -1,7 +1,7 @@
 """Which chunks fit a question best: by words, by meaning, by their best sentence, and along the graph.
 
-Scores are fused, not ranks: a weak signal then changes an order by as much as it says, and no more. The weights were
-chosen on one half of the questions of several public sets, see `docs/evidence.md`.
+Scores are fused, not ranks: a weak signal then changes an order by as much as it says, and no more. The weights of
+MiniLM were chosen on public question sets, see `docs/evidence.md`; those of hashing were not measured.
 """
 
 import asyncio
