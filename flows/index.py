@@ -114,8 +114,7 @@ async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | N
     for failure in failures:
         if not isinstance(failure, BatchStoppedError):
             raise failure
-    causes = [f.__cause__ for f in stopped if isinstance(f.__cause__, OverstoryError)]
-    return reports + [f.report for f in stopped], next(iter(causes), None)
+    return reports + [f.report for f in stopped], next((f.reason for f in stopped), None)
 
 
 async def _publish(plan: BuildPlan, held: HeldLease, reports: Sequence[BatchReport]) -> None:

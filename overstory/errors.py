@@ -16,6 +16,7 @@
     ├── UnreadableSourceError           one source can't be read; carries the reason
     ├── DatasetBusyError     transient  another writer holds the dataset
     ├── OrchestratorUnavailableError  transient  the Prefect server does not answer
+    ├── WorkerLostError  transient      the processes that work on batches died
     ├── LeaseLostError                  this writer was taken over and may not publish
     ├── BudgetExceededError             the cap on calls or cost was reached
     ├── InvalidIndexError               the tree violates an invariant
@@ -37,13 +38,22 @@
 `TransientError` marks those where the same call may succeed later.
 """
 
+import copyreg
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 
 class OverstoryError(Exception):
-    """Root of the tree; catch this to catch everything that Overstory raises on purpose."""
+    """Root of the tree; catch this to catch everything that Overstory raises on purpose.
+
+    All can travel between processes, with their message and their data.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again without `__init__`, whose arguments are not the message."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]  # pickle's own
 
 
 class TransientError(OverstoryError):
@@ -148,6 +158,15 @@ class OrchestratorUnavailableError(TransientError):
         super().__init__(
             f"The Prefect server of PREFECT_API_URL={url} does not answer ({reason}); nothing was begun. Start it, or set "
             "OVERSTORY_ORCHESTRATE=false to run without it, or OVERSTORY_ORCHESTRATE_FALLBACK=true to do so when it is down."
+        )
+
+
+class WorkerLostError(TransientError):
+    def __init__(self, batch: str, reason: str) -> None:
+        self.batch, self.reason = batch, reason
+        super().__init__(
+            f"The processes that worked on {batch!r} died ({reason}). What they had finished is kept: run it again, with "
+            "fewer of them (OVERSTORY_TASK_RUNNER_WORKERS) if memory was short."
         )
 
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from overstory import ids
-from overstory.errors import BudgetExceededError, ModelError, ModelOverloadedError, ModelUnavailableError
+from overstory.errors import (
+    BudgetExceededError,
+    ModelError,
+    ModelOverloadedError,
+    ModelUnavailableError,
+    OverstoryError,
+)
 from overstory.indexing.area_tasks import PreparedArea, prepare
 from overstory.indexing.budgets import Budget
 from overstory.indexing.extracting import embed_texts
@@ -45,14 +51,14 @@ class BatchReport:
 
 
 class BatchStoppedError(Exception):
-    """A batch ended early; `report` says what it had done by then, the cause why."""
+    """A batch ended early; `report` says what it had done by then, `reason` why."""
 
-    def __init__(self, report: BatchReport, reason: str) -> None:
-        self.report = report
+    def __init__(self, report: BatchReport, reason: OverstoryError) -> None:
+        self.report, self.reason = report, reason
         super().__init__(report, reason)
 
     def __str__(self) -> str:
-        return str(self.args[1])
+        return str(self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +82,7 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
             luck and replaced by fallbacks; else they stop the build.
 
     Raises:
-        BatchStoppedError: a cap was reached (its cause is a BudgetExceededError), or the model does not answer or
+        BatchStoppedError: a cap was reached (its reason is a BudgetExceededError), or the model does not answer or
             refuses the key (a ModelError); what is finished is stored.
     """
     begun = time.monotonic()
@@ -92,7 +98,7 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
     try:
         await _write_all(tools, job, open_areas, shelf, report, lenient=lenient)
     except (BudgetExceededError, ModelError) as error:
-        raise BatchStoppedError(report, str(error)) from error
+        raise BatchStoppedError(report, error) from error
     finally:
         await shelf.close()
         report.seconds = time.monotonic() - begun
