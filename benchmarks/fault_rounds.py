@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import random
 import shutil
-import signal
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -68,8 +67,7 @@ class Child:
         self.begun = self._answers.recv()
 
     def kill(self) -> None:
-        if self.process.pid:
-            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.join()
 
     def result(self) -> Any:

@@ -248,3 +248,67 @@ async def test_export_and_import_give_the_same_dataset(tmp_path: Path, monkeypat
     assert await datasets.tree("notes") == tree
     assert [a.text for a in await recall("Northstar?", "CHUNKS", datasets="notes")] == [a.text for a in answers]
     assert await datasets.verify("notes") == []
+
+
+async def test_most_of_the_map_stays_when_one_of_a_hundred_is_forgotten():
+    await remember(documents(100))
+    await build()
+    whole = await datasets.tree("main_dataset")
+
+    await forget("main_dataset", document="50.md")
+
+    served = [e for e in await datasets.tree("main_dataset") if not e.withheld]
+    assert served[0].is_root
+    assert len(served) / len(whole) >= 0.95
+
+
+async def test_forgetting_can_be_proven(plain_environment: Path):
+    await remember([*documents(9), SourceDocument(f"The {CANARY} was found by Anna Hofer in Porto.", source="c.md")])
+    await build()
+    before = await datasets.prove_forgotten("main_dataset", [CANARY])
+
+    result = await forget("main_dataset", document="c.md", prove=True)
+
+    after = await datasets.prove_forgotten("main_dataset", [CANARY])
+    assert before.found
+    assert (after.found, after.forgotten) == ((), True)
+    assert result.proof is not None and result.proof.forgotten and result.proof.words >= 1
+    assert result.proof.rows["DocumentChunk"] == 9
+
+
+async def test_the_name_of_a_dropped_dataset_is_in_no_file(plain_environment: Path):
+    await remember(documents(3), CANARY)
+    await improve(CANARY, build_global_context_index=True)
+
+    await forget(CANARY)
+
+    assert CANARY.encode() not in bytes_of(plain_environment)
+
+
+async def test_sources_of_an_updated_document_name_nothing_that_is_gone():
+    await remember([*documents(9), SourceDocument("The Harbour launch is on 3 May.", source="launch.md")])
+    await build()
+    await remember(SourceDocument("The Harbour launch is on 9 June.", source="launch.md"), self_improvement=False)
+
+    entries = await datasets.tree("main_dataset")
+    old = [f for e in entries for f in e.facts if "3 May" in f.text]
+    found = await recall(
+        "When is the launch?", "GRAPH_COMPLETION", only_context=True, retriever_specific_config=WITH_INDEX
+    )
+
+    assert old and await datasets.sources_of("main_dataset", old) == [()] * len(old)
+    assert found[0].freshness.pending == 2
+
+
+async def test_every_answer_and_the_status_say_how_fresh_they_are():
+    await remember(documents(9))
+    index = await build()
+    await remember(documents(2, first=9), self_improvement=False)
+
+    status = await datasets.status("main_dataset")
+    (answer,) = await recall("What about Northstar?", "CHUNKS", datasets="main_dataset")
+
+    fresh = answer.freshness
+    assert (fresh.generation, fresh.summaries, fresh.pending) == (index.generation, 9, 2)
+    assert (fresh.built_at, fresh.model, fresh.degraded) == (status.built_at, "offline", 0)
+    assert (status.generation, status.summaries, status.pending) == (index.generation, 9, 2)
