@@ -36,10 +36,7 @@ async def find_dataset(
         EmbeddingMismatchError: it was stored with another embedding model.
     """
     who = user_id(user)
-    visible = await runtime.store.list_datasets(who)
-    dataset = _pick(visible, name, who)
-    if dataset is None:
-        raise DatasetNotFoundError(str(name), _nearest(str(name), [d.name for d in visible]))
+    dataset = await _by_id(runtime, name, who) if isinstance(name, UUID) else await _by_name(runtime, name, who)
     if permission not in await runtime.store.permissions(dataset.id, who):
         raise PermissionDeniedError(permission.value, dataset.name)
     if not any_embedder:
@@ -80,9 +77,24 @@ def check_name(name: str) -> None:
         raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")
 
 
-def _pick(visible: list[Dataset], name: str | UUID, who: UUID) -> Dataset | None:
+async def _by_id(runtime: Runtime, key: UUID, who: UUID) -> Dataset:
+    dataset = await runtime.store.get_dataset(key)
+    if dataset is None or not await runtime.store.permissions(key, who):
+        raise DatasetNotFoundError(str(key))
+    return dataset
+
+
+async def _by_name(runtime: Runtime, name: str, who: UUID) -> Dataset:
+    visible = await runtime.store.list_datasets(who)
+    dataset = _pick(visible, name, who)
+    if dataset is None:
+        raise DatasetNotFoundError(name, _nearest(name, [d.name for d in visible]))
+    return dataset
+
+
+def _pick(visible: list[Dataset], name: str, who: UUID) -> Dataset | None:
     """The user's own dataset of this name goes before one that was shared with them."""
-    found = [d for d in visible if name in (d.id, str(d.id), d.name)]
+    found = [d for d in visible if name in (str(d.id), d.name)]
     return min(found, key=lambda d: (d.owner_id != who, d.created_at), default=None)
 
 

@@ -185,7 +185,7 @@ class _Asking:
         manifests = await asyncio.gather(*[store.read_manifest(one.dataset.id) for one in self.opened])
         vectors = retrieval.scene.query_vectors(self.runtime.embedder, [q.search_text for q in questions])
         found = await retrieval.waves.together(
-            retrieval.asking.search(
+            _search_or_empty(
                 question,
                 dataset=one.dataset,
                 tenant=one.tenant,
@@ -197,7 +197,10 @@ class _Asking:
             for question, vector in zip(questions, vectors, strict=True)
             for one, manifest in zip(self.opened, manifests, strict=True)
         )
-        return [one for one in found if one is not None]
+        empty = [one for one in found if isinstance(one, NoDataError)]
+        if empty and len(empty) == len(found):
+            raise empty[0]
+        return [one for one in found if one is not None and one not in empty]
 
     async def keep(self, results: Sequence[RecallResult]) -> None:
         """Add the answers to the conversation, if this is one."""
@@ -211,6 +214,14 @@ class _Asking:
         await asyncio.to_thread(sessions.add_turn, _home(self.runtime), self.user_id, self.session_id, turn)
 
 
+async def _search_or_empty(question: Any, **where: Any) -> Any:
+    """What `search` finds; the error of a dataset that holds nothing, which among others is no failure."""
+    try:
+        return await retrieval.asking.search(question, **where)
+    except NoDataError as nothing:
+        return nothing
+
+
 async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[OpenDataset]:
     if names is None:
         names = [d.id for d in await runtime.store.list_datasets(access.user_id(user))]
@@ -219,4 +230,5 @@ async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[OpenD
     several = [names] if isinstance(names, str | UUID) else list(dict.fromkeys(names))
     if not several:
         raise InvalidQueryError("datasets names none: give at least one, or leave it out for all.")
-    return [await access.find_dataset(runtime, name, user, Permission.READ) for name in several]
+    opening = [access.find_dataset(runtime, name, user, Permission.READ) for name in several]
+    return list(await asyncio.gather(*opening))

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from overstory.errors import GenerationNotFoundError, NoDataError
-from overstory.models import Dataset, DocumentChunk, Generation, Manifest
+from overstory.errors import NoDataError
+from overstory.models import Dataset, DocumentChunk, Manifest
 from overstory.results import Freshness, RecallResult, SearchType
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder, Writer
@@ -102,7 +102,7 @@ async def search(
         NoDataError: the dataset holds no chunk; no model was called.
         StoreError, ModelError: what was needed did not work, by its kind.
     """
-    generation = generation_of(manifest, question.generation)
+    generation = manifest.generation(question.generation)
     tenant = hide_forgetting(tenant)
     scene = Scene(
         question=question,
@@ -163,16 +163,6 @@ def references_of(result: RecallResult) -> str:
     """The documents behind an answer, to put after it."""
     lines = [f"- {clean_name(source)}" for source in result.references]
     return "\n\nReferences:\n" + "\n".join(lines) if lines else ""
-
-
-def generation_of(manifest: Manifest, number: int | None) -> Generation | None:
-    """The generation to read: the served one, or the kept one of this number."""
-    if number is None:
-        return manifest.current
-    kept = {generation.number: generation for generation in manifest.generations}
-    if number not in kept:
-        raise GenerationNotFoundError(number, sorted(kept))
-    return kept[number]
 
 
 async def _require_data(scene: Scene) -> None:

@@ -508,3 +508,14 @@ async def test_questions_at_once_do_not_disturb_each_other():
     )
 
     assert [found[0].query_type for found in results] == TYPES
+
+
+async def test_an_empty_dataset_among_others_is_no_failure():
+    await remember(["Anna Hofer leads Northstar."], "full")
+    await remember("   ", "empty")
+
+    answers = await recall("Who leads Northstar?", "CHUNKS")
+
+    assert [answer.dataset for answer in answers] == ["full"]
+    with pytest.raises(NoDataError):
+        await recall("Who leads Northstar?", "CHUNKS", datasets="empty")
