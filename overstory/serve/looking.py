@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory import access, ids
-from overstory.errors import DocumentNotFoundError, GenerationNotFoundError, UsageError
+from overstory.errors import DocumentNotFoundError, GenerationNotFoundError
 from overstory.layout import retrieval
 from overstory.models import (
     Document,
@@ -19,6 +19,7 @@ from overstory.models import (
 )
 from overstory.runtime import OpenDataset, Runtime
 from overstory.serve.marking import mark
+from overstory.serve.missing import NotThereError
 from overstory.serve.views import (
     LEAF_LEVEL,
     Branch,
@@ -45,7 +46,7 @@ _HIGHEST = 64
 """No tree is higher; a damaged one ends here."""
 
 
-class NodeNotFoundError(UsageError):
+class NodeNotFoundError(NotThereError):
     """The tree has no such node."""
 
     def __init__(self, node: UUID, generation: int) -> None:

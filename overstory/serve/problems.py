@@ -14,15 +14,19 @@ from starlette.responses import Response
 
 from overstory import errors
 from overstory.errors import OverstoryError, TransientError
+from overstory.serve.missing import NotThereError
 from overstory.serve.views import Problem
 
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
+
+
 _STATUS: Mapping[type[OverstoryError], int] = {
     OverstoryError: 500,
     errors.UsageError: 422,
+    NotThereError: 404,
     errors.DatasetNotFoundError: 404,
     errors.DocumentNotFoundError: 404,
     errors.GenerationNotFoundError: 404,

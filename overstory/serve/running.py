@@ -1,6 +1,7 @@
 """Running the server until it is told to stop."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable
 
@@ -31,7 +32,8 @@ def run(options: ServeOptions, ready: Callable[[str], None]) -> None:
         timeout_graceful_shutdown=_GRACE_SECONDS,
         limit_concurrency=512,
     )
-    asyncio.run(_serve(uvicorn.Server(config), bound, options, ready))
+    with contextlib.suppress(KeyboardInterrupt):  # which is how one stops it
+        asyncio.run(_serve(uvicorn.Server(config), bound, options, ready))
 
 
 async def _serve(
@@ -46,12 +48,12 @@ async def _serve(
 
 
 def _bind(options: ServeOptions) -> socket.socket:
+    bound = socket.socket(socket.AF_INET6 if ":" in options.host else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((options.host.strip("[]"), options.port))
     except OSError as error:
+        bound.close()
         place = f"{options.host}:{options.port}"
         raise ConfigurationError(
             f"{place} can't be listened to ({error.strerror}): choose --host or --port."

@@ -7,7 +7,7 @@ from fastapi import APIRouter, File, Form, Response, UploadFile
 
 import overstory
 from overstory import access
-from overstory.errors import DatasetNotFoundError, InvalidOptionError
+from overstory.errors import InvalidOptionError
 from overstory.indexing.sources import SkippedSource, SourceDocument
 from overstory.models import Permission
 from overstory.results import (
@@ -21,6 +21,7 @@ from overstory.results import (
 from overstory.serve.context import Server, TheCaller, TheRuntime, TheServer
 from overstory.serve.forms import MAX_WAIT_SECONDS, ForgetForm, ImproveForm, Name, PreviewForm, RememberForm
 from overstory.serve.jobs import Job
+from overstory.serve.missing import NotThereError
 from overstory.serve.uploads import outcome_of
 from overstory.serve.views import JobView
 
@@ -139,16 +140,8 @@ async def job(job: str, server: TheServer, caller: TheCaller) -> JobView:
     """How far work is that was begun with `background`."""
     found = server.jobs.get(job, caller.user)
     if found is None:
-        raise UnknownJobError(job)
+        raise NotThereError(f"There is no job {job!r}; jobs end with the server that did them.")
     return found.view()
-
-
-class UnknownJobError(DatasetNotFoundError):
-    """No job of this user has that id."""
-
-    def __init__(self, job: str) -> None:
-        super().__init__(job)
-        self.args = (f"There is no job {job!r}; jobs end with the server that did them.",)
 
 
 def _accepted(server: Server, job: Job, response: Response, start: object) -> JobView:

@@ -1,0 +1,189 @@
+"""The verbs over HTTP."""
+
+import asyncio
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from overstory import datasets
+from overstory.serve.uploads import source_of
+from tests.serve.conftest import texts
+
+
+async def test_texts_are_remembered_and_indexed(client: httpx.AsyncClient) -> None:
+    remembered = (await client.post("/v1/remember", json={"dataset": "notes", "texts": texts()})).json()
+
+    improved = (await client.post("/v1/improve", json={"dataset": "notes"})).json()
+
+    assert {one["status"] for one in remembered["documents"]} == {"added"}
+    assert improved["index"]["status"] == "published"
+
+
+async def test_a_text_that_looks_like_a_path_is_a_text(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the password is swordfish")
+
+    for text in (str(secret), secret.as_uri(), "https://127.0.0.1:9/x.md"):
+        answer = await client.post("/v1/remember", json={"dataset": "paths", "texts": [text, {"text": f"{text} again", "source": str(secret)}]})  # fmt: skip
+        assert answer.status_code == 200
+
+    found = await client.post("/v1/recall", json={"query_text": "password swordfish", "query_type": "CHUNKS", "datasets": ["paths"]})  # fmt: skip
+    assert "the password is" not in found.text
+
+
+async def test_files_are_remembered_by_their_name_and_what_can_not_be_read_is_told(client: httpx.AsyncClient) -> None:
+    files = [
+        ("files", ("a/../b/note.md", b"# A note\n\nAda Brook tests Northstar in Porto.")),
+        ("files", ("photo.png", b"\x89PNG....")),
+    ]
+
+    answer = (await client.post("/v1/remember/files", files=files, data={"dataset": "files"})).json()
+
+    outcomes = {one["source"]: one["status"] for one in answer["documents"]}
+    assert outcomes == {"a/b/note.md": "added", "photo.png": "skipped"}
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("/etc/passwd", "etc/passwd"),
+        ("..\\..\\x.md", "x.md"),
+        ("", "upload"),
+        ("a//b.md", "a/b.md"),
+        ("../..", "upload"),
+    ],
+)
+def test_a_file_name_leads_nowhere(name: str, source: str) -> None:
+    assert source_of(name) == source
+
+
+async def test_a_preview_does_nothing(client: httpx.AsyncClient) -> None:
+    await client.post("/v1/remember", json={"dataset": "notes", "texts": texts()})
+
+    preview = (await client.post("/v1/preview", json={"dataset": "notes"})).json()
+
+    assert preview["calls"] == preview["buckets"] + 1
+    assert (await datasets.status("notes")).generation == 0
+
+
+async def test_work_in_the_background_is_a_job(client: httpx.AsyncClient) -> None:
+    await client.post("/v1/remember", json={"dataset": "notes", "texts": texts()})
+    begun = await client.post("/v1/improve", json={"dataset": "notes", "background": True})
+
+    job = begun.json()
+    while job["state"] == "running":
+        await asyncio.sleep(0.02)
+        job = (await client.get(begun.headers["location"])).json()
+
+    assert begun.status_code == 202
+    assert job["result"]["index"]["status"] == "published"
+    assert any(stage["name"] == "writing the root" and stage["done"] == 1 for stage in job["stages"])
+    listed = (await client.get("/v1/datasets/notes/builds")).json()
+    assert job["id"] in [one["id"] for one in listed["jobs"]]
+
+
+async def test_a_document_and_a_dataset_are_forgotten(built: httpx.AsyncClient) -> None:
+    one = await built.post("/v1/forget", json={"dataset": "notes", "documents": ["notes/fares.md"], "prove": True})
+    everything = await built.post("/v1/forget", json={"dataset": "notes", "everything": True})
+
+    assert one.json()["documents"] == 1
+    assert one.json()["proof"]["found"] == []
+    assert everything.status_code == 200
+    assert (await built.get("/v1/datasets")).json() == []
+
+
+async def test_forgetting_needs_to_be_told_what(built: httpx.AsyncClient) -> None:
+    answers = [
+        await built.post("/v1/forget", json=form)
+        for form in ({"dataset": "notes"}, {"dataset": "notes", "documents": ["x"], "everything": True})
+    ]
+
+    assert [one.status_code for one in answers] == [422, 422]
+    assert len((await built.get("/v1/datasets")).json()) == 1
+
+
+async def test_an_export_is_a_zip_that_can_be_imported(built: httpx.AsyncClient, tmp_path: Path, plain_environment: Path) -> None:  # fmt: skip
+    answer = await built.get("/v1/datasets/notes/export")
+    zipfile.ZipFile(io.BytesIO(answer.content)).extractall(tmp_path / "archive")
+    await built.post("/v1/forget", json={"dataset": "notes", "everything": True})
+
+    await datasets.import_archive(tmp_path / "archive", "again")
+
+    assert (await datasets.status("again")).generation == 1
+    assert list((plain_environment / "serve" / "exports").iterdir()) == []
+
+
+async def test_a_question_is_answered_as_the_library_answers_it(built: httpx.AsyncClient) -> None:
+    from overstory import recall
+
+    form = {"query_text": "Who moved the launch?", "query_type": "GRAPH_COMPLETION", "datasets": ["notes"]}
+
+    told = (await built.post("/v1/recall", json=form)).json()
+
+    (expected,) = await recall("Who moved the launch?", "GRAPH_COMPLETION", datasets=["notes"])
+    assert told["results"][0]["result"]["text"] == expected.text
+
+
+async def test_a_stream_ends_with_the_whole_result(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who moved the launch?", "datasets": ["notes"], "stream": True}
+
+    answer = await built.post("/v1/recall", json=form)
+
+    events = [(line[0][7:], json.loads(line[1][6:])) for part in answer.text.strip().split("\n\n") if (line := part.split("\n"))]  # fmt: skip
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert [name for name, _ in events][-2:] == ["result", "end"]
+    assert "".join(data["text"] for name, data in events if name == "piece") == events[-2][1]["text"]
+
+
+async def test_a_stream_that_can_not_begin_is_a_problem(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/recall", json={"query_text": "Who?", "datasets": ["nothing"], "stream": True})
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "DatasetNotFoundError")
+
+
+async def test_control_characters_are_taken_out_of_a_question(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who \x1b[31mmoved\x00 the\x07 launch?", "datasets": ["notes"], "only_context": True}
+
+    result = (await built.post("/v1/recall", json=form)).json()["results"][0]["result"]
+
+    assert result["query"] == "Who moved the launch?"
+
+
+@pytest.mark.parametrize("kind", ["GRAPH_COMPLETION", "HYBRID_COMPLETION", "RAG_COMPLETION", "TRIPLET_COMPLETION", "TEMPORAL"])  # fmt: skip
+async def test_an_explained_prompt_is_its_parts_laid_end_to_end(built: httpx.AsyncClient, kind: str) -> None:
+    form = {
+        "query_text": "Who moved the launch of Northstar?",
+        "query_type": kind,
+        "datasets": ["notes"],
+        "only_context": True,
+        "explain": True,
+        "retriever_specific_config": {"include_global_context_index": True},
+    }
+
+    (found,) = (await built.post("/v1/recall", json=form)).json()["results"]
+
+    assert "".join(part["text"] for part in found["parts"]) == found["result"]["text"]
+    assert sum(part["tokens"] for part in found["parts"]) >= found["tokens"]
+
+
+async def test_each_part_of_the_map_names_the_node_that_it_came_from(built: httpx.AsyncClient) -> None:
+    form = {
+        "query_text": "Who moved the launch of Northstar?",
+        "query_type": "GRAPH_COMPLETION",
+        "datasets": ["notes"],
+        "only_context": True,
+        "explain": True,
+        "retriever_specific_config": {"include_global_context_index": True},
+    }
+    (found,) = (await built.post("/v1/recall", json=form)).json()["results"]
+    map_parts = [part for part in found["parts"] if part["kind"] in ("root", "area")]
+
+    nodes = [(await built.get(f"/v1/datasets/notes/nodes/{part['nodes'][0]}")).json() for part in map_parts]
+
+    assert map_parts[0]["kind"] == "root"
+    assert all(node["text"].strip() == part["text"].strip() for node, part in zip(nodes, map_parts, strict=True))
+    assert all(part["nodes"] for part in found["parts"] if part["kind"] == "node")
