@@ -90,10 +90,14 @@ async def ask_together() -> float:
 
 async def one_store(table: Table, name: str, notes: Sequence[str]) -> float:
     built = await build(notes)
-    table.add(f"{name}: remember and index {len(notes):,} notes", f"{built.wall_seconds:.1f} s", cpu_seconds=built.cpu_seconds)
+    table.add(
+        f"{name}: remember and index {len(notes):,} notes", f"{built.wall_seconds:.1f} s", cpu_seconds=built.cpu_seconds
+    )
     times = await ask_one_by_one()
     goal = "p50 <= 60" if name == "weaviate" else ""
-    table.add("  recall with the prelude, p50 / p95", f"{percentile(times, 0.5):.1f} / {percentile(times, 0.95):.1f} ms", goal)
+    table.add(
+        "  recall with the prelude, p50 / p95", f"{percentile(times, 0.5):.1f} / {percentile(times, 0.95):.1f} ms", goal
+    )
     rate = await ask_together()
     table.add(f"  {READERS} readers at once", f"{rate:.0f} a second", ">= 60" if name == "weaviate" else "")
     return built.wall_seconds
@@ -108,7 +112,12 @@ async def many_tenants(table: Table, url: str, count: int, own: WeaviateServer |
     owner, before = uuid4(), own.memory_megabytes if own else 0.0
     wanted = [
         Dataset(
-            id=uuid4(), name=f"d{i}", owner_id=owner, created_at=datetime.now(UTC), embedding_model="none", embedding_dimensions=8
+            id=uuid4(),
+            name=f"d{i}",
+            owner_id=owner,
+            created_at=datetime.now(UTC),
+            embedding_model="none",
+            embedding_dimensions=8,
         )
         for i in range(count)
     ]
