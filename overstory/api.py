@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from overstory import access, sessions
+from overstory import access
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import locations, previewing, proving, sources
 from overstory.indexing.bucketing import TreeOptions
@@ -211,8 +211,6 @@ async def forget(
     runtime = await current_runtime()
     opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
     documents = None if document is None else await _document_ids(opened, document)
-    home = runtime.settings.store.home.expanduser()
-    await asyncio.to_thread(sessions.erase_dataset, home, opened.dataset.id)
     words = await proving.own_words(opened.tenant, documents) if prove and documents else []
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
     if not prove or documents is None:

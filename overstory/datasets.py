@@ -178,7 +178,7 @@ async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float 
     check_embedding(opened.dataset, opened.runtime.embedder)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     async with writing(store, opened.dataset, "repair", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
-        return await repairing.repair(store, opened.tenant, opened.runtime.embedder, held.lease, opened.dataset.name)
+        return await repairing.repair(opened, held.lease)
 
 
 async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User = None) -> ForgetProof:
@@ -207,7 +207,7 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
     opened = await _open(dataset, user, Permission.WRITE)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     async with writing(store, opened.dataset, "rollback", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
-        await forgetting.forget(store, opened.tenant, opened.runtime.embedder, held.lease, ())
+        await forgetting.forget(opened, held.lease)
         return await publishing.roll_back(store, opened.tenant, held.lease, generation)
 
 
@@ -222,7 +222,7 @@ async def export(
     opened = await _open(dataset, user, Permission.READ)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
-        await forgetting.forget(store, opened.tenant, opened.runtime.embedder, held.lease, ())
+        await forgetting.forget(opened, held.lease)
         return await archive.export_dataset(store, opened.tenant, opened.dataset, Path(folder))
 
 

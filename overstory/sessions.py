@@ -55,10 +55,17 @@ def erase_session(home: Path, user_id: UUID, session_id: str) -> bool:
 
 
 def erase_dataset(home: Path, dataset_id: UUID) -> int:
-    """Erase every turn, of every session, that was answered from a dataset; their number."""
+    """Erase every turn, of every session, that was answered from a dataset; their number.
+
+    A session that can't be read is erased whole: nobody could say that it holds none.
+    """
     erased = 0
-    for path in sorted((home / _FOLDER).glob("*.json")):
-        turns = _read(path)
+    for path in sorted((home.expanduser() / _FOLDER).glob("*.json")):
+        try:
+            turns = _read(path)
+        except StoreDamagedError:
+            path.unlink(missing_ok=True)
+            continue
         kept = [turn for turn in turns if dataset_id not in turn.dataset_ids]
         if len(kept) < len(turns):
             _write(path, kept)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.indexing import documents, forgetting, removing
-from overstory.models import FORGETTING, INCOMPLETE, Document, DocumentChunk, Lease
+from overstory.models import INCOMPLETE, Document, DocumentChunk, Lease
 from overstory.runtime import open_dataset
 
 from .policies import task
@@ -25,8 +25,7 @@ async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
     """Documents that a stop, or a model that failed, left incomplete; one that was being forgotten is forgotten."""
     opened = await open_dataset(dataset_id)
     tenant = opened.tenant
-    if leaving := await tenant.find(Document, "state", [FORGETTING]):
-        await forgetting.forget(opened.runtime.store, tenant, opened.runtime.embedder, lease, leaving)
+    await forgetting.forget(opened, lease)
     rows = await tenant.get(Document, await tenant.find(Document, "state", [INCOMPLETE]))
     return Unfinished(document_ids=tuple(d.id for d in rows), chunk_ids=tuple(c for d in rows for c in d.chunk_ids))
 

@@ -1,8 +1,10 @@
 """Take documents out of a dataset."""
 
+import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
+from overstory import sessions
 from overstory.indexing import forgetting
 from overstory.indexing.forgetting import Forgotten
 from overstory.models import Lease
@@ -15,7 +17,7 @@ from .policies import task
 async def forget_documents(dataset_id: UUID, document_ids: Sequence[UUID], lease: Lease) -> Forgotten:
     """Remove documents with all that only they support, and cut what the served index says from them."""
     opened = await open_dataset(dataset_id)
-    return await forgetting.forget(opened.runtime.store, opened.tenant, opened.runtime.embedder, lease, document_ids)
+    return await forgetting.forget(opened, lease, document_ids)
 
 
 @task(lambda call: "drop the dataset")
@@ -23,3 +25,4 @@ async def drop_dataset(dataset_id: UUID) -> None:
     """Remove a dataset with everything it holds."""
     opened = await open_dataset(dataset_id, any_embedder=True)
     await opened.runtime.store.drop_dataset(dataset_id)
+    await asyncio.to_thread(sessions.erase_dataset, opened.runtime.settings.store.home, dataset_id)

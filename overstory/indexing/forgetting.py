@@ -5,13 +5,14 @@ words that only the forgotten documents had: a text that still holds one, or has
 next improve has written it anew. Versions that only older generations see are removed.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from overstory import ids
+from overstory import ids, sessions
 from overstory.indexing import publishing
 from overstory.indexing.extracting import embed_texts
 from overstory.indexing.removing import remove_chunks
@@ -27,6 +28,7 @@ from overstory.models import (
     Manifest,
     TextSummary,
 )
+from overstory.runtime import OpenDataset
 from overstory.stores.contract import Store, Tenant
 from overstory.words import STOP_WORDS, words_of
 from overstory.writer import Embedder
@@ -49,14 +51,13 @@ class Forgotten:
     """Index texts not served until they are rewritten."""
 
 
-async def forget(
-    store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, document_ids: Sequence[UUID]
-) -> Forgotten:
+async def forget(opened: OpenDataset, lease: Lease, document_ids: Sequence[UUID] = ()) -> Forgotten:
     """Forget documents, and those that an earlier call began to forget.
 
     A stop anywhere is finished by the next call that writes to the dataset: a document is marked first, and what is
     left of it, a row of ids, goes last.
     """
+    store, tenant, embedder = opened.runtime.store, opened.tenant, opened.runtime.embedder
     leaving = list(dict.fromkeys([*document_ids, *await tenant.find(Document, "state", [FORGETTING])]))
     if not leaving:
         return Forgotten()
@@ -66,6 +67,7 @@ async def forget(
     removal = await remove_chunks(tenant, embedder, chunk_ids)
     await tenant.patch(Document, dict.fromkeys(leaving, _NAMELESS))
     await tenant.erase_traces()
+    await asyncio.to_thread(sessions.erase_dataset, opened.runtime.settings.store.home, tenant.dataset_id)
     result.documents = await tenant.delete(Document, leaving)
     result.chunks, result.entities, result.edges = removal.chunks, removal.entities, removal.edges
     return result

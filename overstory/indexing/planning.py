@@ -36,7 +36,7 @@ async def plan_build(
     store, tenant = opened.runtime.store, opened.tenant
     manifest = await store.read_manifest(tenant.dataset_id)
     chosen = choose_options(opened.dataset.name, manifest, options, purpose)
-    if (await forgetting.forget(store, tenant, opened.runtime.embedder, lease, ())).documents:
+    if (await forgetting.forget(opened, lease)).documents:
         manifest = await store.read_manifest(tenant.dataset_id)
     pending = tuple(await pending_changes(tenant))
     if purpose == IMPROVE and is_current(manifest) and not pending:

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.indexing import forgetting, publishing, removing
+from overstory.indexing.plans import IMPROVE, REBUILD
 from overstory.models import (
-    FORGETTING,
     OPEN_END,
     Document,
     DocumentChunk,
@@ -27,16 +27,15 @@ from overstory.models import (
     TextSummary,
 )
 from overstory.results import RepairResult
-from overstory.stores.contract import Store, Tenant
+from overstory.runtime import OpenDataset
+from overstory.stores.contract import Tenant
 from overstory.writer import Embedder
 
-IMPROVE, REBUILD = "improve", "rebuild"
 
-
-async def repair(store: Store, tenant: Tenant, embedder: Embedder, lease: Lease, name: str) -> RepairResult:
+async def repair(opened: OpenDataset, lease: Lease) -> RepairResult:
     """Mend what can be mended without a model, and say what is left."""
-    leaving = await tenant.find(Document, "state", [FORGETTING])
-    await forgetting.forget(store, tenant, embedder, lease, leaving)
+    store, tenant, embedder = opened.runtime.store, opened.tenant, opened.runtime.embedder
+    forgotten = await forgetting.forget(opened, lease)
     contents = await _repair_contents(tenant, embedder)
     manifest = await publishing.settle(store, tenant, lease)
     index = await _repair_index(tenant, manifest)
@@ -47,8 +46,8 @@ async def repair(store: Store, tenant: Tenant, embedder: Embedder, lease: Lease,
     await tenant.put([PendingChange(summary_id=i, dataset_id=tenant.dataset_id) for i in sorted(uncovered)])
     left = [v for v in violations if v.rule != "every-summary"]
     return RepairResult(
-        dataset=name,
-        documents=len(leaving),
+        dataset=opened.dataset.name,
+        documents=forgotten.documents,
         violations=tuple(violations),
         advice=REBUILD if left else IMPROVE if pending or uncovered else "",
         **contents,
