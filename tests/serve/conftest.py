@@ -69,7 +69,7 @@ class Process:
 
     def __init__(self, home: Path, *arguments: str) -> None:
         program = [sys.executable, "-c", "from overstory.cli import main; main()", "serve", "--port", "0", "--json"]
-        environment = {**os.environ, "OVERSTORY_HOME": str(home), "EMBEDDING_MODEL": "hashing"}
+        environment = {"EMBEDDING_MODEL": "hashing", **os.environ, "OVERSTORY_HOME": str(home)}
         self.process = subprocess.Popen([*program, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url: str = json.loads(self.process.stdout.readline())["url"]
