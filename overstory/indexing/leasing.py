@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
-from overstory.errors import DatasetBusyError, LeaseLostError, OverstoryError, StoreError
+from overstory.errors import DatasetBusyError, LeaseLostError, OverstoryError, StoreError, StoreUnavailableError
 from overstory.models import Dataset, Lease
 from overstory.stores.contract import Store
 
@@ -101,10 +101,15 @@ async def _take(store: Store, dataset: Dataset, holder: str, ttl_seconds: float)
 async def _renew(
     store: Store, dataset: Dataset, held: HeldLease, ttl_seconds: float, body: "asyncio.Task[object] | None"
 ) -> None:
+    pause = ttl_seconds / 3
     while True:
-        await asyncio.sleep(ttl_seconds / 3)
+        await asyncio.sleep(pause)
         try:
             held.lease = await store.renew_lease(held.lease, ttl_seconds)
+            pause = ttl_seconds / 3
+        except StoreUnavailableError as error:
+            logger.warning("The lease of %s was not renewed, trying again: %s", dataset.id, error)
+            pause = min(1.0, ttl_seconds / 10)
         except LeaseLostError as lost:
             if await store.get_dataset(dataset.id) is None:
                 return  # the work inside was to drop it
