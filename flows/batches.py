@@ -32,7 +32,12 @@ def batch_size(settings: Settings, items: int) -> int:
 
 
 def batches_at_once(settings: Settings, size: int) -> int:
-    """Enough to keep every place of the model taken while a batch ends; rules run one after the other."""
+    """Enough to keep every place of the model taken while a batch ends; rules run one after the other.
+
+    With other processes, which have one batch each, the next one for each of them waits there.
+    """
+    if processes := tasks.policies.processes():
+        return 2 * processes
     return 1 if settings.models.model == OFFLINE else 2 + settings.models.max_concurrency // size
 
 

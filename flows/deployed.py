@@ -63,7 +63,7 @@ async def remember(
             node_set=node_set,
             self_improvement=self_improvement,
             wait_seconds=wait_seconds,
-            user=_user(user),
+            user=given_user(user),
         )
 
     return await tasks.policies.observed(dataset, work)
@@ -96,7 +96,7 @@ async def improve(
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,
             wait_seconds=wait_seconds,
-            user=_user(user),
+            user=given_user(user),
         ),
     )
 
@@ -129,7 +129,7 @@ async def global_context_index_pipeline(
     return await tasks.policies.observed(
         dataset,
         lambda: api.global_context_index_pipeline(
-            _user(user),
+            given_user(user),
             dataset,
             bucketing_strategy=bucketing_strategy,
             max_bucket_size=max_bucket_size,
@@ -180,7 +180,7 @@ async def rebuild(
     async def work() -> Any:
         stored = asdict(await _stored_options(dataset, user))
         return await api.global_context_index_pipeline(
-            _user(user),
+            given_user(user),
             dataset,
             rebuild=True,
             reuse_unchanged=reuse_unchanged,
@@ -215,13 +215,14 @@ async def forget(
         if bool(documents) == whole_dataset:
             raise InvalidOptionError("documents", documents, "name documents, or switch whole_dataset on, not both")
         return await api.forget(
-            dataset, document=None if whole_dataset else documents, user=_user(user), wait_seconds=wait_seconds
+            dataset, document=None if whole_dataset else documents, user=given_user(user), wait_seconds=wait_seconds
         )
 
     return await tasks.policies.observed(dataset, work)
 
 
-def _user(given: str) -> str | UUID | None:
+def given_user(given: str) -> str | UUID | None:
+    """A user as the forms take one: a name, an id, or nothing for the default user."""
     try:
         return UUID(given)
     except ValueError:
@@ -230,6 +231,6 @@ def _user(given: str) -> str | UUID | None:
 
 async def _stored_options(dataset: str, user: str) -> TreeOptions:
     runtime = await current_runtime()
-    opened = await access.find_dataset(runtime, dataset, _user(user), Permission.WRITE)
+    opened = await access.find_dataset(runtime, dataset, given_user(user), Permission.WRITE)
     manifest = await runtime.store.read_manifest(opened.dataset.id)
     return choose_options(opened.dataset.name, manifest, None, IMPROVE)

@@ -3,15 +3,19 @@
 import asyncio
 import logging
 from typing import Annotated, Any
+from uuid import UUID
 
 from prefect import State, flow
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from overstory import datasets
+from overstory import access, datasets
+from overstory.errors import OverstoryError
+from overstory.models import Dataset, Permission
 from overstory.results import DatasetStatus
+from overstory.runtime import current_runtime
 
-from .deployed import Calls, Dollars, Seconds, improve
+from .deployed import Calls, Dollars, Seconds, given_user, improve
 
 logger = logging.getLogger(__name__)
 WITH_ERRORS = "CompletedWithErrors"
@@ -34,41 +38,66 @@ async def improve_all(
         max_calls: Stop the index of a dataset after so many calls of the model; the next night goes on from there.
         max_cost_usd: Stop the index of a dataset before its calls cost more.
         wait_seconds: How long to wait for a dataset that another run writes.
-        user: Name of the user whose datasets are meant; empty for the default user.
+        user: Name or id of a user: only datasets that they may write. Empty for all datasets of the store.
     """
-    waiting = [s for s in await _statuses(user or None) if _needs_work(s, first_index=first_index)]
     slots = asyncio.Semaphore(at_once)
 
-    async def one(status: DatasetStatus) -> State[Any]:
+    async def one(dataset: Dataset, who: UUID) -> State[Any] | None:
         async with slots:
-            ended: State[Any] = await improve(
-                status.name,
-                max_calls=max_calls,
-                max_cost_usd=max_cost_usd,
-                wait_seconds=wait_seconds,
-                user=user,
-                return_state=True,
+            if not await _needs_work(dataset, who, first_index=first_index):
+                return None
+            return await _improve(
+                dataset, who, max_calls=max_calls, max_cost_usd=max_cost_usd, wait_seconds=wait_seconds
             )
-            logger.info("%s: %s %s", status.name, ended.name, ended.message)
-            return ended
 
-    states = await asyncio.gather(*(one(status) for status in waiting))
-    return _summary([s.name for s in waiting], states)
-
-
-async def _statuses(user: str | None) -> list[DatasetStatus]:
-    return [await datasets.status(dataset.id, user) for dataset in await datasets.list_datasets(user)]
+    found = await _writable(user)
+    ended = await asyncio.gather(*(one(dataset, who) for dataset, who in found), return_exceptions=True)
+    return _summary([(d.name, _state_of(d, end)) for (d, _), end in zip(found, ended, strict=True) if end is not None])
 
 
-def _needs_work(status: DatasetStatus, *, first_index: bool) -> bool:
+async def _writable(user: str) -> list[tuple[Dataset, UUID]]:
+    """Datasets, each with a user who may write it: the owner, or the one who is named."""
+    store = (await current_runtime()).store
+    if not user:
+        return [(dataset, dataset.owner_id) for dataset in await store.list_datasets()]
+    who = access.user_id(given_user(user))
+    visible = await store.list_datasets(who)
+    return [(d, who) for d in visible if Permission.WRITE in await store.permissions(d.id, who)]
+
+
+async def _improve(dataset: Dataset, who: UUID, **options: Any) -> State[Any]:
+    """By ids, since a name may be another dataset's, too; people see the name."""
+    named = improve.with_options(flow_run_name=lambda: f"improve-{dataset.name}")
+    ended: State[Any] = await named(str(dataset.id), user=str(who), return_state=True, **options)
+    logger.info("%s: %s %s", dataset.name, ended.name, ended.message)
+    return ended
+
+
+async def _needs_work(dataset: Dataset, who: UUID, *, first_index: bool) -> bool:
+    return has_work(await datasets.status(dataset.id, who), first_index=first_index)
+
+
+def _state_of(dataset: Dataset, end: State[Any] | BaseException) -> State[Any]:
+    """How a dataset ended; one that can't even be looked at has failed, and the others go on."""
+    if isinstance(end, State):
+        return end
+    if not isinstance(end, Exception):
+        raise end
+    logger.error("%s: %s", dataset.name, end, exc_info=None if isinstance(end, OverstoryError) else end)
+    return Failed(message=str(end))
+
+
+def has_work(status: DatasetStatus, *, first_index: bool) -> bool:
+    """Whether improving a dataset would change anything."""
     if not status.generation:
         return bool(status.incomplete or (first_index and status.documents))
     return bool(status.pending or status.incomplete or status.degraded or status.stale)
 
 
-def _summary(names: list[str], states: list[State[Any]]) -> State[Any]:
-    failed = [name for name, state in zip(names, states, strict=True) if not state.is_completed()]
-    in_part = [name for name, state in zip(names, states, strict=True) if state.name == WITH_ERRORS]
+def _summary(ended: list[tuple[str, State[Any]]]) -> State[Any]:
+    names = [name for name, _ in ended]
+    failed = [name for name, state in ended if not state.is_completed()]
+    in_part = [name for name, state in ended if state.name == WITH_ERRORS]
     message = f"{len(names)} datasets improved" if names else "Nothing to do"
     if failed:
         message = f"{len(names) - len(failed)} of {len(names)} datasets improved; failed: {', '.join(failed)}"

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from uuid import UUID
@@ -88,6 +89,7 @@ async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | N
     settings = (await open_dataset(plan.job.dataset_id)).runtime.settings
     size = batches.batch_size(settings, plan.to_write)
     todo = batches_of(plan, size)
+    to_come = Counter(_stage_of(batch) for batch in todo)
     written = 0
 
     async def summarize(batch: Batch) -> BatchReport:
@@ -103,6 +105,9 @@ async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | N
             report.usage.prompt_tokens + report.usage.completion_tokens,
             report.seconds,
         )
+        to_come[_stage_of(batch)] -= 1
+        if not to_come[_stage_of(batch)]:
+            watcher().end(_stage_of(batch))
         return report
 
     for level in plan.levels:
@@ -115,6 +120,10 @@ async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | N
         if not isinstance(failure, BatchStoppedError):
             raise failure
     return reports + [f.report for f in stopped], next((f.reason for f in stopped), None)
+
+
+def _stage_of(batch: Batch) -> str:
+    return stage_of(batch.level, batch.buckets[0].is_root)
 
 
 async def _publish(plan: BuildPlan, held: HeldLease, reports: Sequence[BatchReport]) -> None:

@@ -6,7 +6,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -115,6 +115,12 @@ class OrchestrationSettings(_Part):
     fallback: bool = Field(
         default=False,
         description="OVERSTORY_ORCHESTRATE_FALLBACK: run without the server, with a warning, when it does not answer.",
+    )
+    task_runner: Literal["", "dask"] = Field(
+        default="", description="OVERSTORY_TASK_RUNNER: dask: batches of a flow run are shared by several processes."
+    )
+    task_runner_workers: int = Field(
+        default=2, ge=1, le=256, description="OVERSTORY_TASK_RUNNER_WORKERS: how many processes these are."
     )
 
     @property

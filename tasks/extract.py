@@ -14,6 +14,7 @@ from .policies import task
 @task(
     lambda call: f"read chunks · {call['first'] + 1}–{call['first'] + len(call['chunk_ids'])} of {call['of']}",
     tags=("llm",),
+    texts=lambda call: len(call["chunk_ids"]),
 )
 async def extract_chunks(dataset_id: UUID, chunk_ids: Sequence[UUID], first: int, of: int) -> ExtractReport:
     """Read a batch of chunks: graph, summary and vectors, from one model call each; finished ones are skipped."""

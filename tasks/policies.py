@@ -12,13 +12,19 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from uuid import UUID
 
-from overstory.errors import StoreUnavailableError
-from overstory.runtime import current_runtime
+from overstory.errors import ConfigurationError, MissingPackageError, StoreUnavailableError
+from overstory.runtime import current_runtime, open_dataset
+from overstory.settings import Settings, store_scheme
 
 if TYPE_CHECKING:
     from prefect import State
+
+    from .scale_out import Elsewhere
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,24 +33,46 @@ LOST_CONNECTION_RETRIES = 2
 RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
 
-_orchestrated: ContextVar[bool] = ContextVar("orchestrated", default=False)
 _place: ContextVar[tuple[object, ...]] = ContextVar("place", default=())
+_elsewhere: ContextVar["Elsewhere | None"] = ContextVar("elsewhere", default=None)
+
+
+@dataclass(slots=True)
+class Subject:
+    """The dataset that a flow run is about: first as the caller called it, then as it is."""
+
+    name: str
+    id: UUID | None = None
+
+
+_subject: ContextVar[Subject | None] = ContextVar("subject", default=None)
 
 
 @contextmanager
-def orchestrated() -> Iterator[None]:
-    """What runs inside is part of a Prefect flow run: its tasks become task runs, its flows belong to the same run."""
-    token, place = _orchestrated.set(True), _place.set(())
+def orchestrated(subject: Subject, elsewhere: "Elsewhere | None" = None) -> Iterator[None]:
+    """What runs inside is part of a Prefect flow run: its tasks become task runs, its flows belong to the same run.
+
+    Args:
+        elsewhere: other processes, for those tasks that may run there.
+    """
+    token, place, before = _subject.set(subject), _place.set(()), _elsewhere.set(elsewhere)
     try:
         yield
     finally:
+        _elsewhere.reset(before)
         _place.reset(place)
-        _orchestrated.reset(token)
+        _subject.reset(token)
 
 
 def is_orchestrated() -> bool:
     """Whether a Prefect flow run surrounds the caller."""
-    return _orchestrated.get()
+    return _subject.get() is not None
+
+
+def processes() -> int:
+    """How many other processes share the batches; 0 when they all run here."""
+    elsewhere = _elsewhere.get()
+    return elsewhere.processes if elsewhere else 0
 
 
 def place() -> tuple[object, ...]:
@@ -58,7 +86,10 @@ def go_to(places: Sequence[tuple[object, ...]]) -> None:
 
 
 def task(
-    run_name: Callable[[dict[str, Any]], str], *, tags: tuple[str, ...] = ()
+    run_name: Callable[[dict[str, Any]], str],
+    *,
+    tags: tuple[str, ...] = (),
+    texts: Callable[[dict[str, Any]], int] | None = None,
 ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
     """Mark a coroutine function as a task.
 
@@ -68,19 +99,26 @@ def task(
 
     Args:
         run_name: what people read, made from the call's arguments.
+        texts: how many texts it may ask the model for. A task that says so may run in another process, where
+            OVERSTORY_TASK_RUNNER names one: its arguments, result and errors travel, its first argument is a dataset.
     """
 
     def mark(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if not _orchestrated.get():
+            if not is_orchestrated():
                 return await _retried(function, *args, **kwargs)
-            from .prefect_tasks import run_as_task
+            from .prefect_tasks import configured, run_as_task
 
-            name = run_name(_arguments(function, args, kwargs))
-            finished, result = await run_as_task(function, name, tags, _place.get(), args, kwargs)
+            given, after = _arguments(function, args, kwargs), _place.get()
+            options = configured(function, run_name(given), tags)
+            if texts is not None and (elsewhere := _elsewhere.get()):
+                finished, result = await elsewhere.run(options, call, args, kwargs, texts=texts(given), after=after)
+            else:
+                finished, result = await run_as_task(options, function, args, kwargs, after=after)
             _place.set((finished,))
-            return result
+            returned: R = result
+            return returned
 
         return call
 
@@ -100,17 +138,22 @@ def flow(
 
     Raises:
         OrchestratorUnavailableError: the server does not answer; nothing has been begun.
+        ConfigurationError: OVERSTORY_TASK_RUNNER asks for what can't be had; nothing has been begun.
     """
 
     def mark(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            orchestration = (await current_runtime()).settings.orchestration
-            if _orchestrated.get() or not orchestration.wanted:
+            settings = (await current_runtime()).settings
+            orchestration, subject = settings.orchestration, _subject.get()
+            given = _arguments(function, args, kwargs)
+            check_task_runner(settings, has_server=bool(subject) or orchestration.wanted)
+            if subject:
+                await _name(subject, given["dataset_id"])
+            if subject or not orchestration.wanted:
                 return await function(*args, **kwargs)
             from .prefect_flows import run_as_flow
 
-            given = _arguments(function, args, kwargs)
             return await run_as_flow(
                 lambda: function(*args, **kwargs),
                 name=name(given),
@@ -124,11 +167,37 @@ def flow(
     return mark
 
 
+def check_task_runner(settings: Settings, *, has_server: bool) -> None:
+    """
+    Raises:
+        ConfigurationError: other processes were asked for, and can't be used.
+    """
+    runner = settings.orchestration.task_runner
+    if not runner:
+        return
+    if not has_server:
+        raise ConfigurationError(
+            f"OVERSTORY_TASK_RUNNER={runner} needs a Prefect server: name it in PREFECT_API_URL, or unset OVERSTORY_TASK_RUNNER."
+        )
+    if find_spec("prefect_dask") is None:
+        raise MissingPackageError("prefect-dask", "dask", f"OVERSTORY_TASK_RUNNER={runner}")
+    if store_scheme(settings.store) == "memory":
+        raise ConfigurationError(
+            f"OVERSTORY_TASK_RUNNER={runner} needs a store that other processes see, not {settings.store.url!r}: "
+            "unset OVERSTORY_STORE_URL, or unset OVERSTORY_TASK_RUNNER."
+        )
+
+
 async def observed(dataset: str, work: Callable[[], Awaitable[Any]]) -> "State[Any]":
     """Do the work of a Prefect flow; the final state of its run. Only for flows that Prefect has started."""
     from .prefect_flows import Observed
 
     return await Observed().run(dataset, work)
+
+
+async def _name(subject: Subject, dataset_id: UUID) -> None:
+    dataset = (await open_dataset(dataset_id, any_embedder=True)).dataset
+    subject.name, subject.id = dataset.name, dataset.id
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

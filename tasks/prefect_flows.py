@@ -1,9 +1,10 @@
 """Flows as Prefect flow runs. Imported only when there is a server to run them on."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from prefect import State, flow, get_client
@@ -14,12 +15,15 @@ from prefect.states import Completed, Failed
 from overstory.errors import OrchestratorUnavailableError, OverstoryError
 from overstory.indexing.reports import reason_of
 from overstory.progress import watched_by
-from overstory.runtime import open_dataset
+from overstory.runtime import current_runtime, open_dataset
 from overstory.settings import OrchestrationSettings
 
 from .outcomes import outcome_of
-from .policies import orchestrated
+from .policies import Subject, check_task_runner, orchestrated
 from .prefect_progress import watching
+
+if TYPE_CHECKING:
+    from .scale_out import Elsewhere
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
@@ -38,9 +42,10 @@ class Observed:
         An error of ours makes a failed state with its own words. Any other is raised, for Prefect to show whole.
         """
         _speak_up()
+        subject = Subject(dataset)
         try:
-            async with watching(dataset) as watcher:
-                with orchestrated(), watched_by(watcher):
+            async with watching(subject) as watcher, _processes() as elsewhere:
+                with orchestrated(subject, elsewhere), watched_by(watcher):
                     self.result = await work()
         except OverstoryError as error:
             self.error = error
@@ -55,6 +60,23 @@ class Observed:
         if self.error is not None:
             raise self.error
         return self.result
+
+
+@asynccontextmanager
+async def _processes() -> AsyncIterator["Elsewhere | None"]:
+    """The other processes that the settings ask for."""
+    settings = (await current_runtime()).settings
+    check_task_runner(settings, has_server=True)
+    if not settings.orchestration.task_runner:
+        yield None
+        return
+    from .scale_out import Elsewhere
+
+    elsewhere = Elsewhere(settings)
+    try:
+        yield elsewhere
+    finally:
+        await elsewhere.close()
 
 
 def _speak_up() -> None:
@@ -95,16 +117,25 @@ async def run_as_flow(
 
 async def _run(work: Callable[[], Awaitable[R]], name: str, dataset: str, options: dict[str, Any]) -> R:
     observed = Observed()
-
-    async def body(dataset: str, options: dict[str, Any]) -> State[Any]:
-        return await observed.run(dataset, work)
-
-    run = flow(name=name, flow_run_name=lambda: f"{name}-{dataset}", persist_result=False)(body)
-    state: State[Any] = await run(dataset, options, return_state=True)
+    run = flow(name=name, flow_run_name=f"{name}-{{dataset}}", persist_result=False)(_body)
+    token = _asked.set((observed, work))
+    try:
+        state: State[Any] = await run(dataset, options, return_state=True)
+    finally:
+        _asked.reset(token)
     if observed.error is None and observed.result is None:
         raise OrchestratorUnavailableError(_url(), f"the run ended {state.name}: {state.message}")
     result: R = observed.unwrap()
     return result
+
+
+_asked: ContextVar[tuple[Observed, Callable[[], Awaitable[Any]]]] = ContextVar("asked")
+"""What the flow run is to do: not in the flow itself, which travels to other processes."""
+
+
+async def _body(dataset: str, options: dict[str, Any]) -> State[Any]:
+    observed, work = _asked.get()
+    return await observed.run(dataset, work)
 
 
 @contextmanager

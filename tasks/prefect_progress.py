@@ -13,6 +13,8 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 
 from overstory.progress import Watcher, watcher
 
+from .policies import Subject
+
 logger = logging.getLogger(__name__)
 
 EVERY_SECONDS = 2.0
@@ -45,8 +47,8 @@ class _Activity:
 class RunWatcher:
     """A `progress.Watcher` that shows one progress artifact an activity, and tells whoever watched before too."""
 
-    def __init__(self, dataset: str, also: Watcher) -> None:
-        self._dataset = dataset
+    def __init__(self, subject: Subject, also: Watcher) -> None:
+        self._subject = subject
         self._also = also
         self._activities: dict[str, _Activity] = {}
 
@@ -66,15 +68,15 @@ class RunWatcher:
 
     async def show(self) -> None:
         """Bring the artifacts up to date."""
-        for name, activity in self._activities.items():
-            description = activity.describe(name, self._dataset)
+        for name, activity in list(self._activities.items()):  # another may begin meanwhile
+            description = activity.describe(name, self._subject.name)
             if activity.total and description != activity.shown:
                 await self._show(name, activity, description)
                 activity.shown = description
 
     async def _show(self, name: str, activity: _Activity, description: str) -> None:
         if activity.artifact_id is None:
-            key = artifact_key(self._dataset, name)
+            key = artifact_key(self._subject.name, self._subject.id, name)
             activity.artifact_id = await acreate_progress_artifact(activity.percent, key=key, description=description)
         else:
             await aupdate_progress_artifact(activity.artifact_id, activity.percent, description=description)
@@ -84,9 +86,9 @@ class RunWatcher:
 
 
 @asynccontextmanager
-async def watching(dataset: str) -> AsyncIterator[RunWatcher]:
+async def watching(subject: Subject) -> AsyncIterator[RunWatcher]:
     """Show the progress of what runs inside, at most every two seconds and once at the end."""
-    run = RunWatcher(dataset, also=watcher())
+    run = RunWatcher(subject, also=watcher())
     showing = asyncio.create_task(_show_regularly(run))
     try:
         yield run
@@ -110,7 +112,12 @@ async def _show_once(run: RunWatcher) -> None:
         logger.warning("Progress was not shown: %r", error)
 
 
-def artifact_key(dataset: str, what: str) -> str:
-    """Artifacts of the same key are versions of one another; keys are lower case letters, digits and dashes."""
-    name = re.sub(r"[^a-z0-9]+", "-", dataset.lower()).strip("-")
-    return "-".join(part for part in (name[:80], what) if part)
+def artifact_key(name: str, dataset_id: UUID | None, what: str) -> str:
+    """Artifacts of the same key are versions of one another; keys are lower case letters, digits and dashes.
+
+    Names that differ may have the same letters, or none, and two users may choose the same one: a part of the id tells
+    them apart.
+    """
+    letters = re.sub(r"[^a-z0-9]+", "-", name.lower())[:80].strip("-")
+    part_of_id = dataset_id.hex[:8] if dataset_id else ""
+    return "-".join(part for part in (letters, part_of_id, what) if part)

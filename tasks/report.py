@@ -26,16 +26,16 @@ async def report_index(dataset_id: UUID, reports: Sequence[BatchReport], result:
     from .prefect_artifacts import show_page, show_table
 
     opened = await open_dataset(dataset_id)
-    name = opened.dataset.name
+    dataset = opened.dataset
     try:
         await show_table(
-            name, "levels", level_rows(reports), f"Generation {result.generation} of {name}, level by level"
+            dataset, "levels", level_rows(reports), f"Generation {result.generation} of {dataset.name}, level by level"
         )
         if degraded := degraded_rows(reports):
-            await show_table(name, "degraded", degraded, f"Texts of {name} written by rules, not by the model, and why")
-        await show_page(
-            name, "report", await _page(opened, result), f"The index of {name}: what was built, and its top"
-        )
+            why = f"Texts of {dataset.name} written by rules, not by the model, and why"
+            await show_table(dataset, "degraded", degraded, why)
+        what = f"The index of {dataset.name}: what was built, and its top"
+        await show_page(dataset, "report", await _page(opened, result), what)
     except Exception as error:  # noqa: BLE001 - the index is published, whatever becomes of its report
         logger.warning("The report was not shown: %r", error)
 

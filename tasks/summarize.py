@@ -11,7 +11,7 @@ from overstory.runtime import open_dataset
 from .policies import task
 
 
-@task(lambda call: call["batch"].name, tags=("llm",))
+@task(lambda call: call["batch"].name, tags=("llm",), texts=lambda call: len(call["batch"].buckets))
 async def summarize_batch(dataset_id: UUID, job: Job, batch: Batch, lenient: bool) -> BatchReport:
     """Write a batch of buckets of one level, or the root; finished ones are skipped."""
     opened = await open_dataset(dataset_id)

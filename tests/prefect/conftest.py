@@ -9,8 +9,12 @@ import pytest
 from overstory.testing import ScriptedModelServer
 from tests.prefect_server import PrefectServer
 
-if find_spec("prefect") is None:
-    pytest.skip("needs the extra `prefect`", allow_module_level=True)
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Called for the tests of this folder."""
+    if find_spec("prefect") is None:
+        item.add_marker(pytest.mark.skip(reason="needs the extra `prefect`"))
+
 
 LONG = pytest.mark.skipif(
     not os.environ.get("OVERSTORY_TEST_PREFECT_LONG"), reason="takes a minute: `make prefect-check`"
