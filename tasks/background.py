@@ -8,6 +8,8 @@ from overstory.errors import ConfigurationError, UsageError
 from overstory.results import RunStatus
 from overstory.runtime import current_runtime
 
+from .policies import check_prefect
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -22,6 +24,7 @@ async def start(flow: str, parameters: dict[str, Any]) -> Started:
         OrchestratorUnavailableError: the server does not answer.
         ConfigurationError: it has no such deployment.
     """
+    check_prefect()
     from prefect.deployments import arun_deployment
     from prefect.exceptions import ObjectNotFound
     from prefect.utilities.urls import url_for
@@ -47,6 +50,7 @@ async def run_status(run_id: str | UUID) -> RunStatus:
         OrchestratorUnavailableError: the server does not answer.
         UsageError: it knows no such run.
     """
+    check_prefect()
     from prefect import get_client
     from prefect.exceptions import ObjectNotFound
     from prefect.utilities.urls import url_for

@@ -152,6 +152,7 @@ def flow(
                 await _name(subject, given["dataset_id"])
             if subject or not orchestration.wanted:
                 return await function(*args, **kwargs)
+            check_prefect()
             from .prefect_flows import run_as_flow
 
             return await run_as_flow(
@@ -165,6 +166,15 @@ def flow(
         return call
 
     return mark
+
+
+def check_prefect() -> None:
+    """
+    Raises:
+        MissingPackageError: there is a server to talk to, and nothing to talk with.
+    """
+    if find_spec("prefect") is None:
+        raise MissingPackageError("prefect", "prefect", "PREFECT_API_URL")
 
 
 def check_task_runner(settings: Settings, *, has_server: bool) -> None:

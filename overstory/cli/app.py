@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from overstory.cli import archives, configuring, demonstrating, documents, generations, indexes, questions, serving
+from overstory.cli import (
+    archives,
+    configuring,
+    demonstrating,
+    documents,
+    generations,
+    indexes,
+    questions,
+    runs,
+    serving,
+)
 from overstory.cli.performing import show_tracebacks
 
 app = typer.Typer(
@@ -48,6 +58,7 @@ for command in (
     demonstrating.demo,
     documents.remember,
     indexes.improve,
+    runs.run,
     questions.recall,
     indexes.tree,
     indexes.status,

@@ -23,6 +23,9 @@ def improve(
     preview: Annotated[
         bool, typer.Option("--preview", help="Only say what building the index would take; nothing is paid.")
     ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="Hand it to the Prefect server's worker and return at once.")
+    ] = False,
     max_calls: MaxCalls = None,
     max_cost_usd: MaxCostUsd = None,
     wait_seconds: WaitSeconds = 0,
@@ -34,6 +37,7 @@ def improve(
         lambda: overstory.improve(
             dataset,
             build_global_context_index=index,
+            run_in_background=background,
             wait_seconds=wait_seconds,
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,

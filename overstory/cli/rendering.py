@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -23,6 +24,7 @@ from overstory.results import (
     Passage,
     RecallResult,
     RememberResult,
+    RunStatus,
 )
 
 if TYPE_CHECKING:
@@ -126,10 +128,24 @@ def improved(result: ImproveResult, console: "Console") -> None:
     if result.index is None:
         say(console, f"{one_line(result.dataset)} is complete.{spent(result.model_calls, result.usage)}")
         suggest(console, f"overstory improve --dataset {name} --index")
+    elif result.index.status is IndexStatus.STARTED:
+        say(console, f"A run in the background does it: {one_line(result.index.run_url or result.index.run_id)}")
+        suggest(console, f"overstory run {quoted(result.index.run_id)}")
     else:
         indexed(result.index, console)
         levels(result.index, console)
         suggest(console, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
+
+
+def run_stands(status: RunStatus, console: "Console") -> None:
+    """How a run in the background stands, and where to look at it."""
+    message = f": {one_line(status.message)}" if status.message else ""
+    say(console, f"{one_line(status.name)} is {one_line(status.state)}{message}")
+    for what, when in (("started", status.started_at), ("ended", status.ended_at)):
+        if when:
+            say(console, f"{what} {when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC", "dim")
+    if status.run_url:
+        say(console, one_line(status.run_url), "dim")
 
 
 def indexed(index: IndexResult, console: "Console") -> None:

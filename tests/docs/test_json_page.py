@@ -16,6 +16,7 @@ FORMS = {
     "document": results.DocumentOutcome,
     "usage": Usage,
     "improve": results.ImproveResult,
+    "run": results.RunStatus,
     "index": results.IndexResult,
     "preview": results.IndexPreview,
     "level": results.LevelReport,
