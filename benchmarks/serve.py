@@ -121,14 +121,23 @@ async def many(url: str, keys: list[str], seconds: float, table: Table, pid: int
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
         for number, key in enumerate(keys):
             await prepare(http, key, number)
-        before = rss_megabytes(pid)
         asking = [client(http, key, n, until, seen, foreign, waits) for n, key in enumerate(keys[1:], 1)]
+        middle = asyncio.create_task(rss_later(pid, seconds / 2))
         await asyncio.gather(building(http, keys[0], until, seen), *asking)
     table.add(f"{len(keys)} clients, one building, {seconds:.0f} s: answers by status", ", ".join(f"{n} × {s}" for s, n in sorted(seen.items())), "no 5xx")  # fmt: skip
     table.add("datasets of other users that a client got to see", str(len(foreign)), "0")
     table.add("recall over HTTP, p95", f"{percentile(waits, 0.95) * 1000:.0f} ms", requests=len(waits))
-    table.add("memory of the server before and after", f"{before:.0f}, {rss_megabytes(pid):.0f} MB", "flat")
+    table.add(
+        "memory of the server after half of it and at its end",
+        f"{await middle:.0f}, {rss_megabytes(pid):.0f} MB",
+        "flat",
+    )
     table.rows[-2]["p95"] = percentile(waits, 0.95)
+
+
+async def rss_later(pid: int, seconds: float) -> float:
+    await asyncio.sleep(seconds)
+    return rss_megabytes(pid)
 
 
 async def prepare(http: httpx.AsyncClient, key: str, number: int) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from overstory import improve, remember
+from overstory.demo import read_notes
 from tests.serve.conftest import Process, chromium
 from tests.serve.webdriver import browsing
 
@@ -20,7 +21,7 @@ DATASET = "ferry"
 
 
 async def build() -> None:
-    await remember(ROOT / "overstory" / "demo" / "notes", DATASET)
+    await remember(read_notes(), DATASET)
     await improve(DATASET, build_global_context_index=True)
 
 
@@ -36,8 +37,7 @@ def main() -> None:
                 browser.open(server.url)
                 browser.click_text(".cards a", DATASET)
                 browser.find(".facts li")
-                browser.click(".picture .under .cell.area:nth-child(2) button")
-                browser.wait("return document.querySelector('.crumbs')")
+                browser.wait("return document.querySelectorAll('.picture .cell.summary').length")
                 browser.screenshot(IMAGES / "explorer.png")
         finally:
             server.kill()

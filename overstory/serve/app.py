@@ -5,14 +5,12 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import metadata
-from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from overstory.errors import OverstoryError
@@ -22,7 +20,7 @@ from overstory.serve.context import Server
 from overstory.serve.gate import Gate
 from overstory.serve.keys import KeyRing
 from overstory.serve.options import ServeOptions
-from overstory.serve.routes import datasets, questions, trees, verbs
+from overstory.serve.routes import datasets, page, questions, trees, verbs
 from overstory.serve.views import Problem
 
 logger = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ def make_app(options: ServeOptions) -> FastAPI:
     for module in (datasets, trees, verbs, questions):
         app.include_router(module.router)
     app.add_api_route("/health", health, tags=["server"])
-    app.mount("/", StaticFiles(directory=str(files("overstory.serve") / "pages"), html=True))
+    app.include_router(page.router)
     app.add_middleware(Gate, options=options, keys=server.keys)
     _tell_errors(app)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's way to change it

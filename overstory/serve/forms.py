@@ -1,7 +1,6 @@
 """What requests say. Names and defaults are those of the library's calls."""
 
-import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -12,6 +11,7 @@ from overstory.results import SearchType
 
 MAX_WAIT_SECONDS = 300
 _MOST = 1_000
+MAX_QUESTION_CHARACTERS = 32_000
 _LONGEST_NUMBER = 2**31 - 1
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS), AfterValidator(clean)]
@@ -67,10 +67,9 @@ class PreviewForm(Form):
 
 class ForgetForm(Form):
     dataset: Name
-    documents: list[str] | None = Field(
-        default=None, min_length=1, max_length=10_000, description="Sources or ids of documents."
+    documents: Annotated[list[str], Field(min_length=1, max_length=10_000)] | Literal["all"] = Field(
+        description="Sources or ids of documents; `all` for the whole dataset."
     )
-    everything: bool = Field(default=False, description="The whole dataset; instead of `documents`.")
     prove: bool = False
     wait_seconds: Wait = 0
 
@@ -84,7 +83,9 @@ class MapForm(Form):
 
 
 class RecallForm(Form):
-    query_text: Text
+    query_text: Annotated[
+        str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S"), AfterValidator(clean)
+    ]
     query_type: SearchType | None = None
     datasets: list[Name] | None = Field(
         default=None, min_length=1, max_length=_MOST, description="Names or ids; all that one may read when left out."
@@ -113,8 +114,3 @@ class RecallForm(Form):
         if "retriever_specific_config" in given:
             given["retriever_specific_config"] = self.retriever_specific_config.model_dump()
         return given
-
-
-def finite(value: float | None) -> float | None:
-    """A number that JSON has; infinity and the like become None."""
-    return value if value is not None and math.isfinite(value) else None

@@ -23,11 +23,11 @@ TEXT = "\n\n".join(
 def upload(text: str) -> tuple[bytes, bytes]:
     """The head and the body of a request that uploads one file."""
     body = (
-        '--b\r\nContent-Disposition: form-data; name="dataset"\r\n\r\nup\r\n--b\r\n'
+        "--b\r\n"
         'Content-Disposition: form-data; name="files"; filename="long.md"\r\nContent-Type: text/markdown\r\n\r\n'
         f"{text}\r\n--b--\r\n"
     ).encode()
-    head = f"POST /v1/remember/files HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: {len(body)}\r\n\r\n"  # fmt: skip
+    head = f"POST /v1/remember/files?dataset=up HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: {len(body)}\r\n\r\n"  # fmt: skip
     return head.encode(), body
 
 

@@ -41,7 +41,7 @@ async def test_files_are_remembered_by_their_name_and_what_can_not_be_read_is_to
         ("files", ("photo.png", b"\x89PNG....")),
     ]
 
-    answer = (await client.post("/v1/remember/files", files=files, data={"dataset": "files"})).json()
+    answer = (await client.post("/v1/remember/files", files=files, params={"dataset": "files"})).json()
 
     outcomes = {one["source"]: one["status"] for one in answer["documents"]}
     assert outcomes == {"a/b/note.md": "added", "photo.png": "skipped"}
@@ -88,7 +88,7 @@ async def test_work_in_the_background_is_a_job(client: httpx.AsyncClient) -> Non
 
 async def test_a_document_and_a_dataset_are_forgotten(built: httpx.AsyncClient) -> None:
     one = await built.post("/v1/forget", json={"dataset": "notes", "documents": ["notes/fares.md"], "prove": True})
-    everything = await built.post("/v1/forget", json={"dataset": "notes", "everything": True})
+    everything = await built.post("/v1/forget", json={"dataset": "notes", "documents": "all"})
 
     assert one.json()["documents"] == 1
     assert one.json()["proof"]["found"] == []
@@ -99,7 +99,7 @@ async def test_a_document_and_a_dataset_are_forgotten(built: httpx.AsyncClient) 
 async def test_forgetting_needs_to_be_told_what(built: httpx.AsyncClient) -> None:
     answers = [
         await built.post("/v1/forget", json=form)
-        for form in ({"dataset": "notes"}, {"dataset": "notes", "documents": ["x"], "everything": True})
+        for form in ({"dataset": "notes"}, {"dataset": "notes", "documents": []})
     ]
 
     assert [one.status_code for one in answers] == [422, 422]
@@ -109,7 +109,7 @@ async def test_forgetting_needs_to_be_told_what(built: httpx.AsyncClient) -> Non
 async def test_an_export_is_a_zip_that_can_be_imported(built: httpx.AsyncClient, tmp_path: Path, plain_environment: Path) -> None:  # fmt: skip
     answer = await built.get("/v1/datasets/notes/export")
     zipfile.ZipFile(io.BytesIO(answer.content)).extractall(tmp_path / "archive")
-    await built.post("/v1/forget", json={"dataset": "notes", "everything": True})
+    await built.post("/v1/forget", json={"dataset": "notes", "documents": "all"})
 
     await datasets.import_archive(tmp_path / "archive", "again")
 

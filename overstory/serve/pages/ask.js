@@ -6,7 +6,8 @@ import { el, fill, number, plural, said } from "./dom.js";
 const KINDS = { root: "world summary", area: "relevant areas", node: "nodes", connection: "connections", passage: "passages", text: "other evidence", frame: "question and headings" };
 const READ_THE_MAP = ["GRAPH_COMPLETION", "HYBRID_COMPLETION"];
 
-export async function ask(view, dataset, here) {
+export async function ask(view, asked, here) {
+  const dataset = await asked;
   const me = await get("/v1/me");
   const question = el("textarea", { rows: 2, required: true, maxlength: 32000, "aria-label": "Question", "data-slash": true, placeholder: "What do you want to know?" });
   const type = el("select", { "aria-label": "How to look for an answer" }, me.search_types.map((one) => el("option", { value: one }, one)));

@@ -6,7 +6,8 @@ import { el, fill, money, number, plural, said, when } from "./dom.js";
 const BUSY_MS = 1000;
 const IDLE_MS = 5000;
 
-export async function builds(view, dataset) {
+export async function builds(view, asked) {
+  const dataset = await asked;
   const id = dataset.status.id;
   const live = el("section", { "aria-live": "polite" });
   const told = el("div", { "aria-live": "polite" });
@@ -35,9 +36,8 @@ export async function builds(view, dataset) {
   const files = el("input", { type: "file", multiple: true, required: true, "aria-label": "Files" });
   const add = work(async () => {
     const form = new FormData();
-    form.append("dataset", id);
     for (const file of files.files) form.append("files", file, file.name);
-    fill(told, remembered(await upload("/v1/remember/files", form)));
+    fill(told, remembered(await upload(`/v1/remember/files?dataset=${id}`, form)));
   });
 
   fill(view,

@@ -3,7 +3,8 @@
 import { get } from "./api.js";
 import { el, fill, said } from "./dom.js";
 
-export async function documents(view, dataset, here) {
+export async function documents(view, asked, here) {
+  const dataset = await asked;
   const base = `/v1/datasets/${dataset.status.id}/documents/${here.rest}`;
   const { chunk, quote } = here.query;
   const text = el("div", { class: "doc", dir: "auto" });

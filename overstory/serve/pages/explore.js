@@ -7,9 +7,9 @@ import { picture } from "./picture.js";
 import { search } from "./search.js";
 import { treeList } from "./tree.js";
 
-export async function explore(view, dataset, here) {
-  const id = dataset.status.id;
-  const base = `/v1/datasets/${id}`;
+export async function explore(view, asked, here) {
+  const id = here.dataset;
+  const base = `/v1/datasets/${encodeURIComponent(id)}`;
   const generation = here.query.g;
   const source = {
     link: (node) => `#/${id}/tree/${node}${generation ? `?g=${generation}` : ""}`,
@@ -19,13 +19,13 @@ export async function explore(view, dataset, here) {
     history: (node) => get(`${base}/nodes/${node}/history`),
     search: (q) => get(`${base}/search`, { q, generation }),
   };
-  return showTree(view, source, here.rest, { dataset, none: () => none(dataset) });
+  return showTree(view, source, here.rest, asked, none);
 }
 
 /** Draw a source's tree into a view; shared with the page that is one file. */
-export async function showTree(view, source, wanted, { dataset, none }) {
-  const top = await source.tree(undefined, 3);
-  if (!top.tree) return void fill(view, none());
+export async function showTree(view, source, wanted, asked, none) {
+  const [dataset, top] = await Promise.all([asked, source.tree(undefined, 3)]);
+  if (!top.tree) return void fill(view, none(dataset));
   const finding = search(source);
   const parts = { picture: el("section", { class: "sheet picture", "aria-label": "The tree as a picture" }), tree: el("nav", { class: "sheet tree", "aria-label": "The tree as a list" }), node: el("article", { class: "sheet", "aria-live": "polite" }) };
   const select = (node) => { if (location.hash === source.link(node)) open(node); else location.hash = source.link(node); };

@@ -29,9 +29,9 @@ async function show() {
   shown = target;
   fill(view, el("p", { class: "dim", role: "status" }, "Loading …"));
   try {
-    const dataset = here.dataset && (await get(`/v1/datasets/${encodeURIComponent(here.dataset)}`));
-    tabs(dataset, here.name);
-    const opened = dataset ? await VIEWS[here.name][1](view, dataset, here) : await home(view);
+    const asked = here.dataset && get(`/v1/datasets/${encodeURIComponent(here.dataset)}`).then((dataset) => tabs(dataset, here.name));
+    if (!asked) tabs(null);
+    const opened = asked ? await VIEWS[here.name][1](view, asked, here) : await home(view);
     if (`${place().dataset}/${place().name}` === target) leave = opened;
     else opened?.();
   } catch (problem) {
@@ -47,10 +47,12 @@ function failed(problem) {
 function tabs(dataset, current) {
   const bar = document.getElementById("tabs");
   document.title = dataset ? `${dataset.status.name} · Overstory` : "Overstory";
-  if (!dataset) return fill(bar);
+  fill(bar);
+  if (!dataset) return null;
   const links = Object.entries(VIEWS).filter(([, [label]]) => label).map(([name, [label]]) =>
     el("a", { href: `#/${dataset.status.id}/${name}`, "aria-current": name === current && "page" }, label));
   fill(bar, said(dataset.status.name, { class: "name", title: dataset.status.name.slice(0, 300) }), ...links);
+  return dataset;
 }
 
 function theme() {

@@ -31,5 +31,5 @@ const inside = {
 
 const wantedNode = () => location.hash.slice(2);
 const about = { status: { name: data.dataset, generation: data.generation } };
-const opened = await showTree(document.getElementById("view"), inside, wantedNode(), { dataset: about, none: () => el("p", {}, "This dataset has no index.") });
-window.addEventListener("hashchange", () => opened.update({ rest: wantedNode() }));
+const opened = await showTree(document.getElementById("view"), inside, wantedNode(), about, () => el("p", {}, "This dataset has no index."));
+window.addEventListener("hashchange", () => opened?.update({ rest: wantedNode() }));

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Response, UploadFile
+from fastapi import APIRouter, File, Query, Response, UploadFile
 
 import overstory
 from overstory import access
-from overstory.errors import InvalidOptionError
 from overstory.indexing.sources import SkippedSource, SourceDocument
 from overstory.models import Permission
 from overstory.results import (
@@ -62,10 +61,10 @@ async def remember_files(
     server: TheServer,
     caller: TheCaller,
     files: Annotated[list[UploadFile], File(min_length=1, max_length=_MOST_FILES)],
-    dataset: Annotated[Name, Form()] = "main_dataset",
-    node_set: Annotated[list[str] | None, Form(max_length=1_000)] = None,
-    self_improvement: Annotated[bool, Form()] = True,
-    wait_seconds: Annotated[float, Form(ge=0, le=MAX_WAIT_SECONDS)] = 0,
+    dataset: Annotated[Name, Query()] = "main_dataset",
+    node_set: Annotated[list[str] | None, Query(max_length=1_000)] = None,
+    self_improvement: Annotated[bool, Query()] = True,
+    wait_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS)] = 0,
 ) -> RememberResult:
     """Take uploaded files into a dataset, each known by its name. What can't be read is skipped with its reason."""
     outcomes = [await outcome_of(file) for file in files]
@@ -124,11 +123,9 @@ async def preview(form: PreviewForm, caller: TheCaller) -> IndexPreview:
 @router.post("/forget")
 async def forget(form: ForgetForm, caller: TheCaller) -> ForgetResult:
     """Forget documents, or a whole dataset. It takes effect at once."""
-    if (form.documents is None) == (not form.everything):
-        raise InvalidOptionError("documents", form.documents, "name documents, or say everything=true for the dataset")
     return await overstory.forget(
         form.dataset,
-        document=form.documents,
+        document=None if form.documents == "all" else form.documents,
         user=caller.user,
         wait_seconds=form.wait_seconds,
         prove=form.prove,
