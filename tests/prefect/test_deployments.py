@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from overstory import datasets, improve, remember
+from overstory.models import Permission
 from overstory.results import IndexStatus
 from overstory.testing import ScriptedModelServer, refuse, slow
 from tests.flows.conftest import notes
@@ -115,3 +116,46 @@ asyncio.run(main())
     )
     printed, _ = await process.communicate()
     return dict(json.loads(printed))
+
+
+async def test_of_two_rebuilds_the_second_waits_when_it_is_told_to(deployed: PrefectServer, model: ScriptedModelServer):
+    await dataset_with_index("queued")
+    model.when(slow(2), schema="AreaAnswer")
+
+    runs = [deployed.run("rebuild", dataset="queued", wait_seconds=120) for _ in range(2)]
+    ends = [await ended(deployed, run) for run in runs]
+
+    assert [run["state"]["type"] for run in ends] == ["COMPLETED", "COMPLETED"], ends
+    assert (await datasets.status("queued")).generation == 3
+    assert await datasets.verify("queued") == []
+
+
+async def test_who_may_only_read_is_refused_in_one_line(deployed: PrefectServer, model: ScriptedModelServer):
+    await dataset_with_index("read only")
+    dataset_id = (await datasets.status("read only")).id
+    await datasets.grant(dataset_id, "a reader", [Permission.READ])
+
+    run = await ended(deployed, deployed.run("rebuild", dataset=str(dataset_id), user="a reader"))
+
+    assert run["state"]["type"] == "FAILED"
+    assert run["state"]["message"] == ("This user may not write the dataset 'read only': its owner can grant it.")
+
+
+async def test_old_runs_are_counted_and_then_deleted_while_others_stay(
+    deployed: PrefectServer, model: ScriptedModelServer
+):
+    old, new = [deployed.run("rebuild", dataset="no such one") for _ in range(2)]
+    for run in (old, new):
+        await ended(deployed, run)
+    deployed.age(old)
+
+    counted = await ended(deployed, deployed.run("clean_up"))
+    there = deployed.knows(old)
+    deleted = await ended(deployed, deployed.run("clean_up", dry_run=False))
+
+    assert "1 runs that ended before" in counted["state"]["message"]
+    assert "would be deleted" in counted["state"]["message"]
+    assert there
+    assert deleted["state"]["message"].endswith("deleted")
+    assert not deployed.knows(old)
+    assert deployed.knows(new)

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from overstory import remember
 from overstory.testing import ScriptedModelServer, slow
+from tests.flows.conftest import notes
+from tests.prefect.conftest import LONG
 from tests.prefect_server import ROOT, PrefectServer, descendants, wait_for
 
 pytestmark = [
@@ -96,9 +99,11 @@ async def test_several_processes_make_what_one_makes_with_the_calls_of_the_plan(
     assert graph["verify"] == {"write the root"}
 
 
+@LONG
 async def test_a_process_that_is_killed_costs_the_calls_that_it_had_in_flight(
-    server: PrefectServer, model: ScriptedModelServer
+    server: PrefectServer, model: ScriptedModelServer, same_home: None
 ):
+    await remember(notes(NOTES), "killed")
     model.when(slow(0.5), schema="AreaAnswer")
     application = await Application(server, "killed").start()
     await asyncio.to_thread(wait_for, lambda: area_calls(model) >= PLACES + 1, seconds=180, what="the first texts")
@@ -111,28 +116,14 @@ async def test_a_process_that_is_killed_costs_the_calls_that_it_had_in_flight(
     assert ended["planned"] <= area_calls(model) <= ended["planned"] + PLACES
 
 
-async def test_a_cap_holds_for_all_processes_together(server: PrefectServer, model: ScriptedModelServer):
+@LONG
+async def test_a_cap_holds_for_all_processes_together(
+    server: PrefectServer, model: ScriptedModelServer, same_home: None
+):
+    await remember(notes(NOTES), "capped")
+
     ended = await said(server, "capped", {"max_calls": 8})
 
     assert ended["status"] == "stopped"
     assert "Stopped at max_calls=8 after 8 calls" in ended["reason"]
     assert area_calls(model) == ended["calls"] == 8
-
-
-@pytest.mark.parametrize(
-    ("settings", "way_out"),
-    [
-        ({"PREFECT_API_URL": ""}, "name it in PREFECT_API_URL"),
-        ({"OVERSTORY_ORCHESTRATE": "false"}, "needs a Prefect server"),
-        ({"OVERSTORY_STORE_URL": "memory://here"}, "unset OVERSTORY_STORE_URL"),
-        ({"OVERSTORY_TASK_RUNNER": "ray"}, "OVERSTORY_TASK_RUNNER='ray'"),
-    ],
-    ids=["no server", "not orchestrated", "a store of one process", "another runner"],
-)
-async def test_what_cannot_be_shared_is_refused_with_the_way_out(
-    server: PrefectServer, settings: dict[str, str], way_out: str
-):
-    refused = await said(server, "refused", **settings)
-
-    assert refused["error"].startswith("ConfigurationError")
-    assert way_out in refused["error"]
