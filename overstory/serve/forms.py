@@ -17,9 +17,13 @@ _LONGEST_NUMBER = 2**31 - 1
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS), AfterValidator(clean)]
 Text = Annotated[str, AfterValidator(clean)]
 """Without control characters, which nobody types."""
-Wait = Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for another writer.")]
-Count = Annotated[int, Field(ge=0, le=_LONGEST_NUMBER)]
-Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
+Number = Annotated[float, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True)]
+Tag = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Wait = Annotated[Number, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for another writer.")]
+Count = Annotated[Whole, Field(ge=0, le=_LONGEST_NUMBER)]
+Usd = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 
 class Form(BaseModel):
@@ -34,7 +38,7 @@ class TextForm(Form):
     title: str = ""
     occurred_at: str = Field(default="", description="ISO 8601: a date, or a time with its offset.")
     node_set: list[str] = Field(default_factory=list, max_length=_MOST)
-    importance_weight: float = Field(default=0.5, ge=0, le=1)
+    importance_weight: Number = Field(default=0.5, ge=0, le=1)
 
     def document(self) -> SourceDocument:
         return SourceDocument(**self.model_dump())
@@ -44,8 +48,8 @@ class RememberForm(Form):
     dataset: Name = "main_dataset"
     texts: list[str | TextForm] = Field(min_length=1, max_length=10_000)
     node_set: list[str] = Field(default_factory=list, max_length=_MOST)
-    self_improvement: bool = True
-    background: bool = Field(default=False, description="Answer at once with a job.")
+    self_improvement: Flag = True
+    background: Flag = Field(default=False, description="Answer at once with a job.")
     wait_seconds: Wait = 0
 
     def documents(self) -> list[SourceDocument]:
@@ -54,8 +58,8 @@ class RememberForm(Form):
 
 class ImproveForm(Form):
     dataset: Name = "main_dataset"
-    build_global_context_index: bool = True
-    background: bool = Field(default=False, description="Answer at once with a job.")
+    build_global_context_index: Flag = True
+    background: Flag = Field(default=False, description="Answer at once with a job.")
     wait_seconds: Wait = 0
     max_calls: Count | None = None
     max_cost_usd: Usd | None = None
@@ -70,16 +74,16 @@ class ForgetForm(Form):
     documents: Annotated[list[str], Field(min_length=1, max_length=10_000)] | Literal["all"] = Field(
         description="Sources or ids of documents; `all` for the whole dataset."
     )
-    prove: bool = False
+    prove: Flag = False
     wait_seconds: Wait = 0
 
 
 class MapForm(Form):
     """Whether the map, that is the root and the nearest areas, stands before what was found."""
 
-    include_global_context_index: bool = False
-    global_context_index_top_k: int = Field(default=3, ge=0, le=_MOST)
-    global_context_index_mode: str = "plain"
+    include_global_context_index: Flag = False
+    global_context_index_top_k: Whole = Field(default=3, ge=0, le=_MOST)
+    global_context_index_mode: Literal["plain", "adaptive"] = "plain"
 
 
 class RecallForm(Form):
@@ -91,21 +95,21 @@ class RecallForm(Form):
         default=None, min_length=1, max_length=_MOST, description="Names or ids; all that one may read when left out."
     )
     session_id: str | None = Field(default=None, min_length=1, max_length=MAX_NAME_CHARACTERS)
-    auto_route: bool = True
-    top_k: int = Field(default=15, ge=1, le=_MOST)
-    only_context: bool = Field(default=False, description="Call no model; `text` is the whole prompt.")
-    wide_search_top_k: int = Field(default=100, ge=1, le=10_000)
-    node_name: list[str] | None = Field(default=None, min_length=1, max_length=_MOST)
-    node_name_filter: str = "OR"
-    neighborhood_depth: int | None = Field(default=None, ge=1, le=4)
-    context_token_budget: int | None = Field(default=None, ge=1, le=_LONGEST_NUMBER)
+    auto_route: Flag = True
+    top_k: Whole = Field(default=15, ge=1, le=_MOST)
+    only_context: Flag = Field(default=False, description="Call no model; `text` is the whole prompt.")
+    wide_search_top_k: Whole = Field(default=100, ge=1, le=10_000)
+    node_name: list[Tag] | None = Field(default=None, min_length=1, max_length=_MOST)
+    node_name_filter: Literal["OR", "AND"] = "OR"
+    neighborhood_depth: Whole | None = Field(default=None, ge=1, le=4)
+    context_token_budget: Whole | None = Field(default=None, ge=1, le=_LONGEST_NUMBER)
     system_prompt: Text | None = None
-    include_references: bool = False
+    include_references: Flag = False
     retriever_specific_config: MapForm = Field(default_factory=MapForm)
-    generation: int | None = Field(default=None, ge=0, le=_LONGEST_NUMBER)
-    feedback_influence: float = Field(default=0.0, ge=0, le=1)
-    stream: bool = Field(default=False, description="Answer with server-sent events: `piece`, then `result`.")
-    explain: bool = Field(default=False, description="With `only_context`: also the prompt in its parts.")
+    generation: Whole | None = Field(default=None, ge=0, le=_LONGEST_NUMBER)
+    feedback_influence: Number = Field(default=0.0, ge=0, le=1)
+    stream: Flag = Field(default=False, description="Answer with server-sent events: `piece`, then `result`.")
+    explain: Flag = Field(default=False, description="With `only_context`: also the prompt in its parts.")
 
     def options(self) -> dict[str, Any]:
         """The arguments of `recall` that were given."""

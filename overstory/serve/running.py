@@ -48,7 +48,8 @@ async def _serve(
 
 
 def _bind(options: ServeOptions) -> socket.socket:
-    bound = socket.socket(socket.AF_INET6 if ":" in options.host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle's delay on
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((options.host.strip("[]"), options.port))
