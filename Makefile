@@ -21,7 +21,7 @@ check: $(VENV)/.develop ## style, types, floors
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports
 
 format: $(VENV)/.develop ## bring the code into its form
 	$(BIN)/ruff check --fix $(CODE)

@@ -18,9 +18,9 @@ from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from overstory.indexing.bucketing import TreeOptions, plan_tree
-from overstory.indexing.id_arrays import to_uuids
-from overstory.indexing.increments import TreeState, apply_changes
+from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.increments import TreeState, apply_changes
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=1)

@@ -14,10 +14,10 @@ from pydantic import Field
 
 from overstory import access, api
 from overstory.errors import InvalidOptionError
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.planning import choose_options
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.remote import is_url
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import tasks
 from overstory.models import Permission
 from overstory.runtime import current_runtime

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from uuid import UUID
 
 from overstory.errors import BudgetExceededError, OverstoryError
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
 from overstory.indexing.reports import generation_of, left_over, reason_of, result_of
 from overstory.indexing.summarizing import BatchReport, BatchStoppedError, stage_of
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import tasks
 from overstory.progress import watcher
 from overstory.results import IndexResult, IndexStatus

@@ -9,10 +9,10 @@ from uuid import UUID
 from overstory import access
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import locations, previewing, proving, sources
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.sources import SourceInput
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import flows, tasks
 from overstory.models import Document, Permission
 from overstory.results import (

@@ -12,7 +12,7 @@ from overstory.errors import InvalidOptionError
 from overstory.indexing import archive, forgetting, planning, proving, publishing, repairing
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import writing
-from overstory.indexing.verification import Violation
+from overstory.indexing.tree.verification import Violation
 from overstory.layout import tasks
 from overstory.models import (
     INCOMPLETE,

@@ -9,7 +9,7 @@ from uuid import UUID
 from overstory.models import Fact, Usage
 
 if TYPE_CHECKING:
-    from overstory.indexing.verification import Violation
+    from overstory.indexing.tree.verification import Violation
 
 
 class SearchType(StrEnum):

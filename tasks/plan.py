@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from overstory.indexing import planning
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.plans import BuildPlan
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import Lease
 from overstory.runtime import open_dataset
 

@@ -65,7 +65,7 @@ def _first() -> dict[str, Any]:
     """What `improve` begins with."""
     from dataclasses import asdict
 
-    from overstory.indexing.bucketing import TreeOptions
+    from overstory.indexing.tree.bucketing import TreeOptions
 
     return asdict(TreeOptions())
 

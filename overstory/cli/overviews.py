@@ -8,7 +8,7 @@ from rich.table import Table
 from overstory.cli.rendering import count, quoted, say, suggest
 from overstory.cli.terminal import one_line
 from overstory.cli.trees import draw, heading
-from overstory.indexing.verification import Violation
+from overstory.indexing.tree.verification import Violation
 from overstory.models import Generation
 from overstory.results import DatasetStatus, RepairResult, TreeEntry
 

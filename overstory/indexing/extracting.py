@@ -146,9 +146,7 @@ async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChu
     return [c for c in chunks if c.id not in finished]
 
 
-async def _read(
-    writer: Writer, chunk: DocumentChunk, document: Document | None, budget: Budget
-) -> ChunkReading:
+async def _read(writer: Writer, chunk: DocumentChunk, document: Document | None, budget: Budget) -> ChunkReading:
     title = document.title if document else ""
     await budget.take()
     usage = Usage()

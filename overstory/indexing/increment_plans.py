@@ -7,13 +7,13 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
-from overstory.indexing.bucketing import TreeOptions
-from overstory.indexing.id_arrays import to_uuids
-from overstory.indexing.increments import apply_changes
-from overstory.indexing.leaves import Leaves
 from overstory.indexing.plans import BuildPlan, Job, PlannedBucket
 from overstory.indexing.served import Served, finish
-from overstory.indexing.tree_state import PlacedBucket, TreeChange, TreeState
+from overstory.indexing.tree.bucketing import TreeOptions
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.increments import apply_changes
+from overstory.indexing.tree.leaves import Leaves
+from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
 
 
 def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:

@@ -9,12 +9,12 @@ from uuid import UUID
 from overstory import ids
 from overstory.errors import IndexMismatchError
 from overstory.indexing import forgetting, publishing
-from overstory.indexing.bucketing import TreeOptions, plan_tree
-from overstory.indexing.id_arrays import to_uuids
 from overstory.indexing.increment_plans import draw_increment
-from overstory.indexing.leaves import Leaves
 from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket
 from overstory.indexing.served import Served, finish, read_served
+from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.leaves import Leaves
 from overstory.models import Lease, Manifest, PendingChange, TextSummary
 from overstory.runtime import OpenDataset
 from overstory.stores.contract import Tenant

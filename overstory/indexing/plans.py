@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from overstory.indexing.bucketing import TreeOptions
+from overstory.indexing.tree.bucketing import TreeOptions
 
 IMPROVE, REBUILD, ROLLED_BACK = "improve", "rebuild", "rolled back"
 """Purposes of a build; the last is no build but a published generation that was given up."""

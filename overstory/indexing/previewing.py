@@ -6,9 +6,9 @@ from uuid import UUID
 
 from overstory.indexing import planning
 from overstory.indexing.area_tasks import PreparedArea, prepare
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.plans import Batch, BuildPlan, PlannedBucket, batches_of
 from overstory.indexing.summarizing import find_finished
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import INCOMPLETE, Document, GlobalContextSummary
 from overstory.results import IndexPreview, LevelPreview
 from overstory.runtime import OpenDataset

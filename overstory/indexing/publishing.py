@@ -21,7 +21,7 @@ from uuid import UUID
 from overstory import ids
 from overstory.errors import GenerationNotFoundError, InvalidIndexError
 from overstory.indexing.plans import ROLLED_BACK, BuildPlan, Job
-from overstory.indexing.verification import TreeNode, Violation, verify_tree
+from overstory.indexing.tree.verification import TreeNode, Violation, verify_tree
 from overstory.models import (
     OPEN_END,
     Build,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory import ids
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.plans import BuildPlan, Job, PlannedBucket
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import GlobalContextSummary
 from overstory.stores.contract import Tenant
 

@@ -35,9 +35,7 @@ class Scope:
         return (self.dataset_id.bytes,) if self.shared else ()
 
 
-def get(
-    connection: apsw.Connection, kind: type[RowT], keys: Sequence[UUID], left_out: Mapping[str, Any]
-) -> list[RowT]:
+def get(connection: apsw.Connection, kind: type[RowT], keys: Sequence[UUID], left_out: Mapping[str, Any]) -> list[RowT]:
     found = _rows(connection, kind, "t.key IN carray(?)", (_blobs(keys),), left_out) if keys else []
     rows = {row.key: row for row in found}
     return [rows[key] for key in keys if key in rows]

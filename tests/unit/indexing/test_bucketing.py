@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overstory.errors import InvalidOptionError
-from overstory.indexing.bucketing import Leaves, TreeOptions, TreePlan, plan_tree
+from overstory.indexing.tree.bucketing import Leaves, TreeOptions, TreePlan, plan_tree
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from overstory import ids
-from overstory.indexing.bucketing import Leaves, TreeOptions, plan_tree
-from overstory.indexing.id_arrays import to_uuids
-from overstory.indexing.increments import TreeState, apply_changes
-from overstory.indexing.leaves import directions
-from overstory.indexing.verification import TreeNode, verify_tree
+from overstory.indexing.tree.bucketing import Leaves, TreeOptions, plan_tree
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.increments import TreeState, apply_changes
+from overstory.indexing.tree.leaves import directions
+from overstory.indexing.tree.verification import TreeNode, verify_tree
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)

@@ -5,9 +5,9 @@ from uuid import UUID, uuid5
 import pytest
 
 from overstory import ids
-from overstory.indexing.bucketing import TreeOptions, plan_tree
-from overstory.indexing.id_arrays import to_uuids
-from overstory.indexing.verification import TreeNode, verify_tree
+from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.verification import TreeNode, verify_tree
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from overstory.indexing.bucketing import Leaves
+from overstory.indexing.tree.bucketing import Leaves
 
 TOPIC_SUMMARIES = 100
 TOPIC_ENTITIES = 40

@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from flows.batches import batch_size
-from overstory.indexing.bucketing import TreeOptions
 from overstory.indexing.plans import IMPROVE, BuildPlan, Job, PlannedBucket, batches_of
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.settings import IndexSettings, Settings
 
 BESIDE_BATCHES = ("find what is incomplete", "plan", "verify", "publish", "sweep", "report")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from overstory.indexing.leaves import PlannedLevel, directions
+from overstory.indexing.tree.leaves import PlannedLevel, directions
 from overstory.models import Vectors
 
 _WINDOW_POINTS = 256

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from overstory.indexing.leaves import PlannedLevel, directions, sums_below
-from overstory.indexing.tree_state import TreeState
-from overstory.indexing.vector_order import vector_buckets
+from overstory.indexing.tree.leaves import PlannedLevel, directions, sums_below
+from overstory.indexing.tree.state import TreeState
+from overstory.indexing.tree.vector_order import vector_buckets
 from overstory.models import Vector, Vectors
 
 NOWHERE = -1

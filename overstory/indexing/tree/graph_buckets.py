@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from overstory.indexing.leaves import Leaves, PlannedLevel, ranges
+from overstory.indexing.tree.leaves import Leaves, PlannedLevel, ranges
 
 _WINDOW = 6
 _PARTNERS = 6

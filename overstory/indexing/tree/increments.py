@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory import ids
-from overstory.indexing.bucketing import PlannedLevel, TreeOptions
-from overstory.indexing.growing_tree import NOWHERE, Floor, GrowingTree
-from overstory.indexing.id_arrays import IdArray, find_uuids, sort_order, to_uuids
-from overstory.indexing.one_core import one_core
-from overstory.indexing.placing import Placing
-from overstory.indexing.tree_state import PlacedBucket, TreeChange, TreeState
+from overstory.indexing.tree.bucketing import PlannedLevel, TreeOptions
+from overstory.indexing.tree.growing_tree import NOWHERE, Floor, GrowingTree
+from overstory.indexing.tree.id_arrays import IdArray, find_uuids, sort_order, to_uuids
+from overstory.indexing.tree.one_core import one_core
+from overstory.indexing.tree.placing import Placing
+from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
 
 __all__ = ["PlacedBucket", "TreeChange", "TreeState", "apply_changes"]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from overstory.indexing.graph_buckets import entity_weights
-from overstory.indexing.growing_tree import GrowingTree
-from overstory.indexing.leaves import Leaves, ranges
+from overstory.indexing.tree.graph_buckets import entity_weights
+from overstory.indexing.tree.growing_tree import GrowingTree
+from overstory.indexing.tree.leaves import Leaves, ranges
 
 _COMPARED = 64
 

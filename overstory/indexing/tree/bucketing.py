@@ -10,11 +10,11 @@ import numpy as np
 
 from overstory import ids
 from overstory.errors import InvalidOptionError
-from overstory.indexing.graph_buckets import graph_buckets
-from overstory.indexing.id_arrays import to_uuids
-from overstory.indexing.leaves import Leaves, PlannedLevel, directions, sums_below
-from overstory.indexing.one_core import one_core
-from overstory.indexing.vector_order import vector_buckets
+from overstory.indexing.tree.graph_buckets import graph_buckets
+from overstory.indexing.tree.id_arrays import to_uuids
+from overstory.indexing.tree.leaves import Leaves, PlannedLevel, directions, sums_below
+from overstory.indexing.tree.one_core import one_core
+from overstory.indexing.tree.vector_order import vector_buckets
 from overstory.models import Vectors
 
 __all__ = ["STRATEGIES", "Leaves", "PlannedLevel", "TreeOptions", "TreePlan", "plan_tree"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from overstory.indexing.id_arrays import IdArray, is_sorted, number, sort_order
+from overstory.indexing.tree.id_arrays import IdArray, is_sorted, number, sort_order
 from overstory.models import Vectors
 
 if TYPE_CHECKING:
