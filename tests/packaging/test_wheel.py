@@ -53,7 +53,7 @@ def test_the_wheel_holds_one_top_level_name(wheel: Path):
     assert {"overstory/tasks/__init__.py", "overstory/flows/__init__.py", "overstory/retrieval/__init__.py"} <= set(
         names
     )
-    assert "overstory/py.typed" in names
+    assert {"overstory/py.typed", "overstory/serve/pages/index.html", "overstory/serve/pages/main.js"} <= set(names)
 
 
 def test_it_works_beside_an_application_with_the_same_package_names(wheel: Path, tmp_path: Path):

@@ -12,6 +12,7 @@ from tests.serve.conftest import Process, chromium, texts
 from tests.serve.webdriver import Browser, browsing
 
 pytestmark = pytest.mark.browser
+INJECTIONS = Path(__file__).parents[2] / "../shared/data/odd/injection"
 
 SCRIPT = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 TURNED = "\u202eReversed Name\u202c"
@@ -133,6 +134,26 @@ def test_hostile_documents_are_text(opened: Browser) -> None:
     assert "⟨U+202E⟩" in opened.text(".doc") or "Reversed Name" in opened.text(".doc")
     assert opened.script("return document.querySelectorAll('main img, main script').length") == 0
     assert opened.script("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.skipif(not INJECTIONS.is_dir(), reason="the odd documents are not here")
+def test_every_odd_document_is_text(browser: Browser, server: str) -> None:
+    paths = sorted(path for path in INJECTIONS.iterdir() if path.is_file())
+    with httpx.Client(base_url=server, timeout=120) as http:
+        read = http.post("/v1/remember/files?dataset=odd", files=[("files", (p.name, p.read_bytes())) for p in paths])
+        improved = http.post("/v1/improve", json={"dataset": "odd"})
+        documents = [one["document_id"] for one in read.json()["documents"] if one["document_id"]]
+    browser.open(f"{server}/#/odd/tree")
+    browser.find(".facts li")
+    browser.complaints()
+
+    for document in documents:
+        browser.open(f"{server}/#/odd/document/{document}")
+        browser.wait(f"return location.hash.includes({document!r}) && document.querySelector('.doc .chunk')")
+
+    assert improved.is_success and documents
+    assert browser.complaints() == []
+    assert browser.script("return document.querySelectorAll('main img, main script, main iframe, main a[href^=\"http\"]').length") == 0  # fmt: skip
 
 
 def test_inline_script_is_refused_by_the_browser(opened: Browser) -> None:

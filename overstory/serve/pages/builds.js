@@ -11,14 +11,18 @@ export async function builds(view, asked) {
   const id = dataset.status.id;
   const live = el("section", { "aria-live": "polite" });
   const told = el("div", { "aria-live": "polite" });
-  const wait = { timer: 0, gone: false };
+  const pending = el("p", { class: "dim" });
+  const wait = { timer: 0, gone: false, busy: null };
 
   async function poll() {
     clearTimeout(wait.timer);
     const found = await get(`/v1/datasets/${id}/builds`);
     if (wait.gone) return;
     fill(live, current(found), found.jobs.filter((job) => job.state !== "running").map(ended));
-    wait.timer = setTimeout(poll, found.writer ? BUSY_MS : IDLE_MS);
+    const busy = Boolean(found.writer) || found.jobs.some((job) => job.state === "running");
+    if (busy !== wait.busy && !busy) fill(pending, waiting((await get(`/v1/datasets/${id}`)).status));
+    wait.busy = busy;
+    wait.timer = setTimeout(poll, busy ? BUSY_MS : IDLE_MS);
   }
 
   const work = (start) => async (event) => {
@@ -42,13 +46,21 @@ export async function builds(view, asked) {
 
   fill(view,
     dataset.may_write && el("div", { class: "two" },
-      el("section", { class: "sheet" }, el("h2", {}, "Bring the tree up to date"), el("p", { class: "dim" }, `${plural(dataset.status.pending, "summary", "summaries")} new, changed or gone since generation ${dataset.status.generation}. Readers go on reading the old tree until the new one is whole.`),
+      el("section", { class: "sheet" }, el("h2", {}, "Bring the tree up to date"), pending,
         el("div", { class: "row" }, el("button", { type: "button", onclick: preview }, "What would it take?"), el("button", { type: "button", class: "primary", onclick: grow }, "Build"))),
       el("form", { class: "sheet", onsubmit: add }, el("h2", {}, "Add documents"), el("p", { class: "dim" }, "The same name with another content is an update."), el("div", { class: "row" }, files, el("button", {}, "Read them")))),
     told, live);
+  fill(pending, waiting(dataset.status));
   await poll();
   return () => { wait.gone = true; clearTimeout(wait.timer); };
 }
+
+function waiting(status) {
+  const since = status.generation ? ` since generation ${status.generation}` : "";
+  return status.pending ? `${plural(status.pending, "summary", "summaries")} new, changed or gone${since}. Readers go on reading the old tree until the new one is whole.` : `Nothing has changed${since}.`;
+}
+
+const spent = (job) => (job.calls ? `${plural(job.calls, "call")}, ${money(job.cost_usd)}` : "no model called");
 
 function current(found) {
   const running = found.jobs.filter((job) => job.state === "running");
@@ -69,7 +81,7 @@ function going(job) {
       el("span", { style: { width: "11rem" } }, one.name),
       el("div", { class: "meter grow", role: "progressbar", "aria-label": one.name, "aria-valuenow": one.done, "aria-valuemax": one.total }, el("i", { style: { width: `${one.total ? (100 * one.done) / one.total : 0}%` } })),
       el("span", { class: "dim" }, `${number(one.done)} of ${number(one.total)}${Object.entries(one.counts).filter(([, n]) => n).map(([name, n]) => `, ${n} ${name}`).join("")}`))),
-    el("p", { class: "dim small" }, `${plural(job.calls, "call")}, ${money(job.cost_usd)}, ${plural(Math.round(seconds), "second")} so far${left === null ? "" : `, about ${plural(left, "second")} left`}`),
+    el("p", { class: "dim small" }, `${spent(job)}, ${plural(Math.round(seconds), "second")} so far${left === null ? "" : `, about ${plural(left, "second")} left`}`),
     runLink(job));
 }
 
@@ -80,7 +92,7 @@ function ended(job) {
     job.error && el("p", {}, job.error.detail),
     index?.reason && el("p", {}, index.reason),
     index?.levels?.length > 0 && levels(index.levels),
-    el("p", { class: "dim small" }, `${plural(job.calls, "call")}, ${money(job.cost_usd)}`),
+    el("p", { class: "dim small" }, spent(job)),
     runLink(job));
 }
 
