@@ -38,7 +38,9 @@ class Job:
     user: str
     verb: str
     dataset: str
-    dataset_id: UUID | None
+    dataset_id: UUID
+    paid: bool
+    """Whether a model writes: rules are not called."""
     id: str = field(default_factory=lambda: uuid4().hex)
     state: Literal["running", "done", "failed"] = "running"
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -96,7 +98,7 @@ class Job:
 
     def _count(self) -> None:
         """Calls and cost so far, of what has a budget now."""
-        if self.state == "running" and self.dataset_id is not None:
+        if self.paid and self.state == "running":
             budget = budget_of(self.dataset_id)
             self.calls, self.cost_usd = max(self.calls, budget.calls), max(self.cost_usd, budget.cost_usd)
 

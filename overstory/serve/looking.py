@@ -299,7 +299,8 @@ async def document(seen: Look, key: UUID, *, chunk: UUID | None, quote: str, off
         chunk: the one that is looked for, or its summary; the part of the document that is shown is around it.
         offset: of the first chunk, where no chunk is named.
     """
-    rows = [d for d in await seen.tenant.get(Document, [key]) if d.dataset_id == seen.opened.dataset.id]
+    stored = await seen.tenant.get(Document, [key])
+    rows = [d for d in stored if d.dataset_id == seen.opened.dataset.id and d.content_hash]  # none: not all there yet
     if not rows:
         raise DocumentNotFoundError(str(key), seen.opened.dataset.name)
     (found,) = rows

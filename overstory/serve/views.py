@@ -209,7 +209,7 @@ class JobView(BaseModel):
     id: str
     verb: str
     dataset: str
-    dataset_id: UUID | None
+    dataset_id: UUID
     state: Literal["running", "done", "failed"]
     started_at: datetime
     ended_at: datetime | None

@@ -12,8 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
-
 from overstory.serve.app import make_app
 from overstory.serve.options import ServeOptions
 

@@ -1,5 +1,6 @@
 """remember, improve, preview and forget."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -17,12 +18,14 @@ from overstory.results import (
     IndexPreview,
     RememberResult,
 )
-from overstory.serve.context import Server, TheCaller, TheRuntime, TheServer
+from overstory.runtime import OpenDataset
+from overstory.serve.context import Caller, TheCaller, TheRuntime, TheServer
 from overstory.serve.forms import MAX_WAIT_SECONDS, ForgetForm, ImproveForm, Name, PreviewForm, RememberForm
 from overstory.serve.jobs import Job
 from overstory.serve.missing import NotThereError
 from overstory.serve.uploads import outcome_of
 from overstory.serve.views import JobView
+from overstory.settings import OFFLINE
 
 router = APIRouter(prefix="/v1", tags=["verbs"])
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
@@ -38,7 +41,7 @@ async def remember(
     """Take texts into a dataset; it is made when there is none of the name."""
     documents = form.documents()
     opened = await access.find_or_create_dataset(runtime, form.dataset, caller.user)
-    job = Job(user=caller.user, verb="remember", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+    job = _job("remember", opened, caller)
 
     async def work() -> RememberResult:
         return await overstory.remember(
@@ -51,7 +54,7 @@ async def remember(
         )
 
     if form.background:
-        return _accepted(server, job, response, lambda: server.jobs.start(job, work, caller.request_id))
+        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
     return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
 
 
@@ -71,7 +74,7 @@ async def remember_files(
     documents = [one for one in outcomes if isinstance(one, SourceDocument)]
     skipped = tuple(_skipped(one) for one in outcomes if isinstance(one, SkippedSource))
     opened = await access.find_or_create_dataset(runtime, dataset, caller.user)
-    job = Job(user=caller.user, verb="remember", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+    job = _job("remember", opened, caller)
 
     async def work() -> RememberResult:
         result = await overstory.remember(
@@ -93,7 +96,7 @@ async def improve(
 ) -> ImproveResult | JobView:
     """Finish what is incomplete in a dataset, and bring its index up to date."""
     opened = await access.find_dataset(runtime, form.dataset, caller.user, Permission.WRITE)
-    job = Job(user=caller.user, verb="improve", dataset=opened.dataset.name, dataset_id=opened.dataset.id)
+    job = _job("improve", opened, caller)
     elsewhere = form.background and runtime.settings.orchestration.wanted
 
     async def work() -> ImproveResult:
@@ -108,7 +111,7 @@ async def improve(
         )
 
     if form.background:
-        return _accepted(server, job, response, lambda: server.jobs.start(job, work, caller.request_id))
+        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
     return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
 
 
@@ -141,8 +144,17 @@ async def job(job: str, server: TheServer, caller: TheCaller) -> JobView:
     return found.view()
 
 
-def _accepted(server: Server, job: Job, response: Response, start: object) -> JobView:
-    assert callable(start)
+def _job(verb: str, opened: OpenDataset, caller: Caller) -> Job:
+    return Job(
+        user=caller.user,
+        verb=verb,
+        dataset=opened.dataset.name,
+        dataset_id=opened.dataset.id,
+        paid=opened.runtime.writer.model != OFFLINE,
+    )
+
+
+def _accepted(job: Job, response: Response, start: Callable[[], None]) -> JobView:
     start()
     response.status_code = 202
     response.headers["Location"] = f"/v1/jobs/{job.id}"
