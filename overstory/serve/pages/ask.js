@@ -80,7 +80,7 @@ function drawn(dataset, found) {
     el("div", { class: "stack", "aria-hidden": "true" }, kinds.map((kind) => el("i", { class: `k-${kind}`, style: { flex: `${sums[kind]} 1 0` } }))),
     el("div", { class: "legend" }, kinds.map((kind) => el("span", {}, el("i", { class: `k-${kind}` }), `${KINDS[kind]}: ${number(sums[kind])} tokens`))),
     el("pre", { class: "prompt", tabindex: 0, "aria-label": "Prompt" }, found.parts.map((part) => [
-      el("span", { class: `part k-${part.kind}`, dir: "auto", title: `${KINDS[part.kind]}, ${part.tokens} tokens` }, part.text),
+      el("span", { class: `part k-${part.kind}`, dir: "auto", title: `${KINDS[part.kind]}, ${plural(part.tokens, "token")}${part.nodes.length ? `, from ${part.nodes.join(", ")}` : ""}` }, part.text),
       from(dataset, found.result, part)])));
 }
 
