@@ -111,7 +111,7 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         degraded=current.degraded if current else 0,
         stale=await _stale(opened, manifest),
         unpublished=len(manifest.unpublished),
-        writer=lease.holder if lease else "",
+        held_by=lease.holder if lease else "",
         store=await tenant.describe(),
     )
 

@@ -282,7 +282,7 @@ class DatasetStatus:
     """Served texts cut by a forgetting, or withheld, until the next improve."""
     unpublished: int
     """Builds that stopped; the next one of their kind goes on from them."""
-    writer: str
+    held_by: str
     """Who holds the dataset now, empty when nobody does."""
     store: dict[str, str | int] = field(default_factory=dict)
 

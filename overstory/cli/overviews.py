@@ -137,8 +137,8 @@ def _contents(status: DatasetStatus) -> Iterator[tuple[str, str]]:
     yield "chunks", f"{status.chunks:,}"
     yield "graph", f"{count(status.entities, 'entity', 'entities')}, {count(status.edges, 'connection')}"
     yield "vectors", f"{status.embedding_model}, {status.embedding_dimensions} dimensions"
-    if status.writer:
-        yield "written by", status.writer
+    if status.held_by:
+        yield "written by", status.held_by
 
 
 def _index(status: DatasetStatus) -> Iterator[tuple[str, str]]:

@@ -230,7 +230,7 @@ class LevelRows(BaseModel):
 
 
 class BuildsView(BaseModel):
-    writer: str
+    held_by: str
     """Who holds the dataset, empty when nobody does."""
     jobs: list[JobView]
     """Of this server, the newest first."""

@@ -19,7 +19,7 @@ export async function builds(view, asked) {
     const found = await get(`/v1/datasets/${id}/builds`);
     if (wait.gone) return;
     fill(live, current(found), found.jobs.filter((job) => job.state !== "running").map(ended));
-    const busy = Boolean(found.writer) || found.jobs.some((job) => job.state === "running");
+    const busy = Boolean(found.held_by) || found.jobs.some((job) => job.state === "running");
     if (busy !== wait.busy && !busy) fill(pending, waiting((await get(`/v1/datasets/${id}`)).status));
     wait.busy = busy;
     wait.timer = setTimeout(poll, busy ? BUSY_MS : IDLE_MS);
@@ -65,8 +65,8 @@ const spent = (job) => (job.calls ? `${plural(job.calls, "call")}, ${money(job.c
 function current(found) {
   const running = found.jobs.filter((job) => job.state === "running");
   if (running.length) return running.map(going);
-  if (!found.writer) return el("p", { class: "dim" }, "Nothing is being written now.");
-  return el("div", { class: "sheet" }, el("h2", {}, "Another process is writing"), el("p", { class: "dim" }, found.writer),
+  if (!found.held_by) return el("p", { class: "dim" }, "Nothing is being written now.");
+  return el("div", { class: "sheet" }, el("h2", {}, "Another process is writing"), el("p", { class: "dim" }, found.held_by),
     found.elsewhere.map((one) => el("p", {}, `${one.is_root ? "root" : `level ${one.level}`}: ${plural(one.rows, "text")} stored`)));
 }
 

@@ -22,7 +22,7 @@ function card(dataset) {
       !dataset.own && el("span", { class: "chip" }, "shared with you"),
       status.degraded > 0 && el("span", { class: "chip warn" }, `${number(status.degraded)} degraded`),
       status.stale > 0 && el("span", { class: "chip warn" }, `${number(status.stale)} stale`),
-      status.writer && el("span", { class: "chip" }, "being written")),
+      status.held_by && el("span", { class: "chip" }, "being written")),
     el("dl", { class: "facts-of" },
       pair("holds", `${plural(status.documents, "document")}, ${plural(status.chunks, "chunk")}`),
       pair("graph", `${plural(status.entities, "entity", "entities")}, ${plural(status.edges, "connection")}`),

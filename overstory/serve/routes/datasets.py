@@ -66,7 +66,7 @@ async def builds(server: TheServer, seen: TheLook) -> BuildsView:
     here = any(job.state == "running" for job in jobs)
     numbers = [build.number for build in seen.manifest.unpublished]
     elsewhere = await _rows_of(seen.opened, max(numbers)) if lease and numbers and not here else []
-    return BuildsView(writer=lease.holder if lease else "", jobs=jobs, elsewhere=elsewhere)
+    return BuildsView(held_by=lease.holder if lease else "", jobs=jobs, elsewhere=elsewhere)
 
 
 @router.get(
