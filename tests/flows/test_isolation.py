@@ -3,6 +3,7 @@
 import asyncio
 import random
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -19,10 +20,19 @@ WITH_INDEX = {"include_global_context_index": True}
 STORES = ["memory", "embedded", pytest.param("weaviate", marks=pytest.mark.weaviate)]
 
 
+OWN_COLLECTIONS = f"Isolated{uuid4().hex[:8]}"
+"""A tenant that all datasets share holds vectors of one size; other tests have other sizes."""
+
+
 @pytest.fixture(params=STORES)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """Which store the settings name."""
-    urls = {"memory": lambda: f"memory://{tmp_path.name}", "weaviate": lambda: request.getfixturevalue("weaviate_url")}
+    urls = {
+        "memory": lambda: f"memory://{tmp_path.name}",
+        "weaviate": lambda: (
+            f"{request.getfixturevalue('weaviate_url').partition('prefix=')[0]}prefix={OWN_COLLECTIONS}"
+        ),
+    }
     if request.param in urls:
         monkeypatch.setenv("OVERSTORY_STORE_URL", urls[request.param]())
     yield request.param
