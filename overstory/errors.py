@@ -181,7 +181,7 @@ class LeaseLostError(OverstoryError):
 class BudgetExceededError(OverstoryError):
     def __init__(self, cap: str, done: int) -> None:
         self.cap, self.done = cap, done
-        super().__init__(f"Stopped at {cap} after {done} calls.")
+        super().__init__(f"Stopped at {cap} after {done} {'call' if done == 1 else 'calls'}.")
 
 
 class InvalidIndexError(OverstoryError):
@@ -231,6 +231,10 @@ class ModelError(OverstoryError):
 
 class ModelUnavailableError(ModelError, TransientError):
     """No connection, a time-out, or a fault on the service's side."""
+
+    def __init__(self, model: str, message: str) -> None:
+        way_out = "is the service up (LLM_ENDPOINT, EMBEDDING_ENDPOINT)? What is finished is kept for another try"
+        super().__init__(model, f"{message} - {way_out}")
 
 
 class ModelOverloadedError(ModelError, TransientError):

@@ -49,7 +49,7 @@ def options(
     ] = False,
 ) -> None:
     """Grow a tree of summaries over your documents, and ask questions that need the whole."""
-    if home is not None:
+    if home is not None and str(home) != ".":
         os.environ["OVERSTORY_HOME"] = str(home)
     show_tracebacks(debug)
 

@@ -11,6 +11,7 @@ from overstory.cli import jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import output
+from overstory.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from overstory.indexing.sources import SourceInput
@@ -101,4 +102,6 @@ def _source(path: str) -> "SourceInput":
     """A path of this machine, a URL, or the text on standard input."""
     if path == "-":
         return sys.stdin.read()
+    if not path.strip():
+        raise InvalidOptionError("PATH", path, "name a file, a folder or a URL, or use - for standard input")
     return path if "://" in path else Path(path)

@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
@@ -36,7 +39,7 @@ def show_tracebacks(debug: bool) -> None:
 def perform(command: str, call: Callable[[], Coroutine[Any, Any, T]], *, json: bool, keep_bars: bool = False) -> T:
     """What the call returns; an error ends the process with a line that says who must do what."""
     try:
-        with bars(keep=keep_bars):
+        with bars(keep=keep_bars), _ended_like_interrupted():
             return asyncio.run(call())
     except OverstoryError as error:
         fail(command, error, json=json)
@@ -45,6 +48,24 @@ def perform(command: str, call: Callable[[], Coroutine[Any, Any, T]], *, json: b
         raise typer.Exit(130) from None
     except Exception as error:  # noqa: BLE001 - a fault of ours: reported in one line, whole with --debug
         fail(command, error, json=json)
+
+
+@contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """A termination signal ends the call as Ctrl-C does: what is finished is kept, the lease given back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def remark(message: str) -> None:
+    """Something to know beside the result."""
+    messages().print(one_line(message), style="yellow", soft_wrap=True)
 
 
 def fail(command: str, error: Exception, *, json: bool) -> NoReturn:

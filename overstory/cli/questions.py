@@ -7,7 +7,7 @@ import typer
 import overstory
 from overstory.cli import jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Json
-from overstory.cli.performing import finish, perform
+from overstory.cli.performing import finish, perform, remark
 from overstory.cli.terminal import output
 
 SearchTypeName = Literal[
@@ -64,4 +64,6 @@ def recall(
         from overstory.cli.rendering import recalled
 
         recalled(results, names, output())
+        for note in dict.fromkeys(note for result in results for note in result.evidence.notes):
+            remark(note)
     finish(in_part=any(result.evidence.notes for result in results))

@@ -26,6 +26,7 @@ from overstory.results import (
     RememberResult,
     RunStatus,
 )
+from overstory.settings import OFFLINE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,7 +135,10 @@ def improved(result: ImproveResult, console: "Console") -> None:
     else:
         indexed(result.index, console)
         levels(result.index, console)
-        suggest(console, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
+        if result.index.status is IndexStatus.STOPPED:
+            suggest(console, f"overstory improve --dataset {name} --index")
+        else:
+            suggest(console, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
 
 
 def run_stands(status: RunStatus, console: "Console") -> None:
@@ -150,7 +154,7 @@ def run_stands(status: RunStatus, console: "Console") -> None:
 
 def indexed(index: IndexResult, console: "Console") -> None:
     """One sentence about a build."""
-    head = f"Index {index.status.value}" + (f": {one_line(index.reason)}" if index.reason else "")
+    head = f"Index {index.status.value}" + (f": {one_line(index.reason).rstrip('.')}" if index.reason else "")
     if index.status in {IndexStatus.PUBLISHED, IndexStatus.UNCHANGED}:
         head += f", generation {index.generation}: {count(index.buckets, 'area')} and a root"
     degraded = f", {index.degraded:,} degraded" if index.degraded else ""
@@ -163,6 +167,8 @@ def previewed(preview: IndexPreview, console: "Console") -> None:
     cost = "no price is known" if preview.cost_usd is None else f"at most {preview.cost_usd:.4f} USD"
     tokens = f"at most {preview.prompt_tokens:,} + {preview.completion_tokens:,} tokens"
     head = f"{count(preview.calls, 'model call')} of {one_line(preview.model)}, {tokens}, {cost}"
+    if preview.model == OFFLINE:
+        head = f"{count(preview.calls, 'text')} written by rules, which call no model"
     say(console, f"The index would have {count(preview.buckets, 'area')} and a root: {head}.")
     if preview.incomplete_documents:
         say(console, f"Before that {count(preview.incomplete_documents, 'document')} would be finished.", "yellow")

@@ -87,7 +87,11 @@ def _why_not_followed(path: Path, folder: Path) -> str:
         return ""
     if path.is_dir():
         return "a link to a folder: give that folder itself"
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except (RuntimeError, OSError):  # which of them depends on the version of Python
+        return "a link that leads to itself"
+    if not inside:
         return "a link that leads out of the folder: give its target itself"
     return ""
 

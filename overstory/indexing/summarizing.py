@@ -108,7 +108,11 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
 async def find_finished(
     tenant: Tenant, job: Job, areas: Sequence[PreparedArea]
 ) -> tuple[list[tuple[GlobalContextSummary, UUID]], set[UUID]]:
-    """Rows that can be taken over (with the key of their vector), and ids of those that this generation has."""
+    """Rows that can be taken over (with the key of their vector), and ids of those that this generation has.
+
+    A fallback is taken over from a build that stopped, else a capped one would write it again and again; once it is
+    served, the next build tries it anew.
+    """
     keys = [ids.row_key(a.bucket.id, n) for a in areas for n in (job.generation, *job.adopt)]
     rows = await tenant.get(GlobalContextSummary, keys)
     if job.reuse and job.serving:
@@ -117,7 +121,7 @@ async def find_finished(
     kept = set()
     wanted = {a.bucket.id: a for a in areas}
     for row in rows:
-        if row.degraded or row.stale or row.withheld:
+        if row.stale or row.withheld or (row.degraded and row.valid_from not in job.adopt):
             continue
         if row.valid_from == job.generation and wanted[row.id].fingerprint == row.fingerprint:
             kept.add(row.id)
@@ -126,7 +130,8 @@ async def find_finished(
     for area in areas:
         found = usable.get((area.fingerprint, area.bucket.is_root))
         if found is not None and area.bucket.id not in kept:
-            ready.append((_row(job, area, CheckedArea(content=found.content), found.model), found.key))
+            taken = CheckedArea(content=found.content, degraded=found.degraded)
+            ready.append((_row(job, area, taken, found.model), found.key))
     return ready, kept
 
 

@@ -131,3 +131,14 @@ async def test_a_cap_holds_for_chunks_that_an_earlier_run_left(model: ScriptedMo
     assert (stopped.status, calls) == (IndexStatus.STOPPED, 6)
     assert finished.status is IndexStatus.PUBLISHED
     assert len(model.chats) == 20 + finished.buckets + 1
+
+
+async def test_a_cap_of_one_call_comes_to_an_end_though_every_text_is_a_fallback(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.forget()
+    model.when(say("Just some words."), schema="AreaAnswer")
+
+    runs = [(await improve(build_global_context_index=True, max_calls=1)).index for _ in range(4)]
+
+    assert [run.status for run in runs] == [IndexStatus.STOPPED] * 3 + [IndexStatus.PUBLISHED]
+    assert runs[-1].degraded == runs[-1].buckets + 1 == 4

@@ -170,7 +170,7 @@ def test_a_preview_says_what_a_build_would_take_and_does_nothing(run: Any, notes
 
     shown = run("improve", "--dataset", "north", "--preview").stdout
 
-    assert shown.startswith("The index would have 2 areas and a root: 3 model calls of offline")
+    assert shown.startswith("The index would have 2 areas and a root: 3 texts written by rules")
     assert "no index yet" in run("tree", "--dataset", "north").stdout
 
 

@@ -330,3 +330,15 @@ async def test_a_password_in_a_url_is_not_kept() -> None:
 
     assert "secret" not in str(outcome)
     assert source_key("ftp://user:secret@host/a.txt") == "ftp://host/a.txt"
+
+
+async def test_a_link_to_itself_stops_no_folder(tmp_path: Path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("Anna Hofer leads Northstar.")
+    (folder / "loop").symlink_to(folder / "loop")
+
+    outcomes = await read(folder)
+
+    assert [type(outcome).__name__ for outcome in outcomes] == ["SourceDocument", "SkippedSource"]
+    assert outcomes[1].reason
