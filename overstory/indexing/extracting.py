@@ -57,16 +57,33 @@ async def extract(
         watcher().advance(STAGE, len(chunk_ids))
         return ExtractReport()
     titles = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
-    readings = await asyncio.gather(
-        *(_read(writer, chunk, titles.get(chunk.document_id), budget) for chunk in chunks), return_exceptions=True
-    )
-    done = [(c, r) for c, r in zip(chunks, readings, strict=True) if isinstance(r, ChunkReading)]
-    await _store(tenant, embedder, done)
-    watcher().advance(STAGE, len(chunk_ids), degraded=sum(bool(r.degraded) for _, r in done))
-    for reading in readings:
-        if isinstance(reading, BaseException):
-            raise reading
-    return _report([r for _, r in done])
+    reading = {
+        asyncio.create_task(_read(writer, chunk, titles.get(chunk.document_id), budget)): chunk for chunk in chunks
+    }
+    watcher().advance(STAGE, len(chunk_ids) - len(chunks))
+    try:
+        return await _store_as_they_come(tenant, embedder, reading)
+    finally:
+        for task in reading:
+            task.cancel()
+
+
+async def _store_as_they_come(
+    tenant: Tenant, embedder: Embedder, reading: dict["asyncio.Task[ChunkReading]", DocumentChunk]
+) -> ExtractReport:
+    """Store what is read as soon as it is, together what came meanwhile; the first failure is raised at the end."""
+    report, waiting, failures = ExtractReport(), set(reading), list[BaseException]()
+    while waiting:
+        ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        in_order = [task for task in reading if task in ended]
+        failures += [error for task in in_order if (error := task.exception())]
+        done = [(reading[task], task.result()) for task in in_order if task.exception() is None]
+        if done:
+            await _store(tenant, embedder, done)
+            _count(report, [r for _, r in done])
+    if failures:
+        raise failures[0]
+    return report
 
 
 def entity_text(entity: Entity) -> str:
@@ -217,8 +234,10 @@ async def _unknown(tenant: Tenant, kind: type[RowT], rows: Iterable[RowT]) -> li
     return [row for key, row in first.items() if key not in known]
 
 
-def _report(readings: Sequence[ChunkReading]) -> ExtractReport:
-    report = ExtractReport(chunks=len(readings), degraded=sum(bool(r.degraded) for r in readings))
+def _count(report: ExtractReport, readings: Sequence[ChunkReading]) -> None:
+    degraded = sum(bool(r.degraded) for r in readings)
+    report.chunks += len(readings)
+    report.degraded += degraded
     for reading in readings:
         report.usage += reading.usage
-    return report
+    watcher().advance(STAGE, len(readings), degraded=degraded)
