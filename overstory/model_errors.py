@@ -56,7 +56,7 @@ _UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 _NO_CREDIT = "insufficient_quota"
 _SERVER_FAULT = 500
 _UNAVAILABLE = 503
-_MESSAGE_CHARACTERS = 300
+_MESSAGE_CHARACTERS = 240
 
 
 def translate(model: str, error: Exception) -> ModelError:

@@ -137,7 +137,7 @@ def test_the_message_is_one_short_line_without_prefixes():
     made = translate("m", OSError("litellm.RateLimitError: RateLimitError: OpenAIException - slow\ndown " + "x" * 900))
 
     assert str(made).startswith("m: slow down xxx")
-    assert len(str(made)) < 450
+    assert len(str(made)) < 350
 
 
 @pytest.mark.parametrize(

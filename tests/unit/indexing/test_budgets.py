@@ -47,7 +47,8 @@ def test_processes_together_make_the_calls_that_one_would_make(batches: list[tup
     ended = asyncio.run(run())
 
     assert sum(done for done, _ in ended) == budget.calls == min(cap, sum(wanted for _, wanted in batches))
-    assert all(f"max_calls={cap} after {cap} call" in str(stopped) for _, stopped in ended if stopped)
+    calls = "1 call." if cap == 1 else f"{cap} calls."
+    assert all(f"max_calls={cap} after {calls}" in str(stopped) for _, stopped in ended if stopped)
 
 
 @settings(deadline=None)
