@@ -42,15 +42,18 @@ def options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
     home: Annotated[
-        Path | None, typer.Option(help="Where the data lies, in place of OVERSTORY_HOME.", file_okay=False)
-    ] = None,
+        str,
+        typer.Option(metavar="DIRECTORY", help="Where the data lies, in place of OVERSTORY_HOME.", show_default=False),
+    ] = "",
     debug: Annotated[
         bool, typer.Option("--debug", help="Log what happens, and show where an error comes from.")
     ] = False,
 ) -> None:
     """Grow a tree of summaries over your documents, and ask questions that need the whole."""
-    if home is not None and str(home) != ".":
-        os.environ["OVERSTORY_HOME"] = str(home)
+    if Path(home).is_file():
+        raise typer.BadParameter(f"{home} is a file.", param_hint="--home")
+    if home:
+        os.environ["OVERSTORY_HOME"] = home
     show_tracebacks(debug)
 
 
