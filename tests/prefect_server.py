@@ -153,7 +153,9 @@ class PrefectServer:
         return list(self._post("flow_runs/filter", {"flow_runs": {"parent_flow_run_id": {"any_": [run_id]}}}))
 
     def task_runs(self, run_id: str) -> list[dict[str, Any]]:
-        return list(self._post("task_runs/filter", {"flow_runs": {"id": {"any_": [run_id]}}, "limit": 200}))
+        """At least one: the server stores what it is told of task runs some time after it was told."""
+        asked = {"flow_runs": {"id": {"any_": [run_id]}}, "limit": 200}
+        return wait_for(lambda: list(self._post("task_runs/filter", asked)), seconds=60, what=f"tasks of run {run_id}")
 
     def graph(self, run_id: str) -> dict[str, set[str]]:
         """Name of a task run → names of those before it. Waits until the server has stored what it was told."""
@@ -164,9 +166,9 @@ class PrefectServer:
         found = self._post("artifacts/filter", {"flow_runs": {"id": {"any_": [run_id]}}})
         return {artifact["key"].rpartition("-")[2]: artifact for artifact in found}
 
-    def logs(self, run_id: str) -> list[str]:
-        found = self._post("logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}, "limit": 200})
-        return [line["message"] for line in found]
+    def logged(self, run_id: str, *words: str) -> str:
+        """The first line of a run's log with all these words. Lines reach the server some time after the run's end."""
+        return wait_for(lambda: self._logged(run_id, words), seconds=60, what=f"a line with {words} in run {run_id}")
 
     def cancel(self, run_id: str) -> None:
         self._post(f"flow_runs/{run_id}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
@@ -179,6 +181,10 @@ class PrefectServer:
         with closing(sqlite3.connect(self.folder / "prefect" / "prefect.db", timeout=30)) as database, database:
             end = "UPDATE flow_run SET end_time = '2020-01-01 00:00:00.000000' WHERE id = ?"
             assert database.execute(end, (run_id,)).rowcount == 1
+
+    def _logged(self, run_id: str, words: tuple[str, ...]) -> str | None:
+        lines = self._post("logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}, "limit": 200})
+        return next((line["message"] for line in lines if all(word in line["message"] for word in words)), None)
 
     def _graph(self, run_id: str) -> dict[str, set[str]] | None:
         nodes = dict(self._get(f"flow_runs/{run_id}/graph-v2")["nodes"])

@@ -44,7 +44,7 @@ async def test_a_rebuild_publishes_the_next_generation_and_readers_see_no_other(
     assert seen == sorted(seen)
     assert set(seen) == {1, 2}
     assert await datasets.verify("rebuilt") == []
-    assert any("summarise level 0" in line and "written" in line for line in deployed.logs(run_id))
+    assert "0 degraded" in deployed.logged(run_id, "summarise level 0", "written")
 
 
 async def test_of_two_rebuilds_one_builds_and_one_is_told_while_another_dataset_goes_on(
