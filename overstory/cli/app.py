@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from overstory.cli import (
+    agents,
     archives,
     configuring,
     demonstrating,
@@ -73,6 +74,7 @@ for command in (
     archives.export,
     archives.import_,
     configuring.config,
+    agents.mcp,
 ):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(serving.app, name="serve")

@@ -5,23 +5,28 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
-from overstory.errors import OverstoryError
+from overstory.errors import MissingPackageError, OverstoryError
 from overstory.runtime import current_runtime
 from overstory.serve import problems
 from overstory.serve.context import Server
-from overstory.serve.gate import Gate
+from overstory.serve.gate import AGENTS, Gate
 from overstory.serve.keys import KeyRing
+from overstory.serve.missing import NotInstalled
 from overstory.serve.options import ServeOptions
 from overstory.serve.routes import datasets, page, questions, trees, verbs
 from overstory.serve.views import Problem
+
+if TYPE_CHECKING:
+    from overstory.serve.mcp.http import Endpoint
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +41,8 @@ def make_app(options: ServeOptions) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         shutil.rmtree(options.exports_folder, ignore_errors=True)  # of a server that was killed
         await current_runtime()
-        yield
+        async with agents.open():
+            yield
         await server.jobs.stop()
 
     app = FastAPI(
@@ -45,12 +51,23 @@ def make_app(options: ServeOptions) -> FastAPI:
     app.state.server = server
     for module in (datasets, trees, verbs, questions):
         app.include_router(module.router)
+    agents = _agents(server)
+    app.router.routes.append(Route(AGENTS, agents, include_in_schema=False))
     app.add_api_route("/health", health, tags=["server"])
     app.include_router(page.router)
     app.add_middleware(Gate, options=options, keys=server.keys)
     _tell_errors(app)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's way to change it
     return app
+
+
+def _agents(server: Server) -> "Endpoint | NotInstalled":
+    """What answers agents, or tells which package is missing."""
+    try:
+        from overstory.serve.mcp.http import Endpoint
+    except ModuleNotFoundError as error:
+        return NotInstalled(MissingPackageError(error.name or "mcp", "mcp", "The Model Context Protocol"))
+    return Endpoint(server.jobs, server.options.max_body_bytes)
 
 
 async def health() -> JSONResponse:

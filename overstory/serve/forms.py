@@ -44,13 +44,20 @@ class TextForm(Form):
         return SourceDocument(**self.model_dump())
 
 
-class RememberForm(Form):
+class RememberOptions(Form):
+    """All but what is remembered."""
+
     dataset: Name = "main_dataset"
-    texts: list[str | TextForm] = Field(min_length=1, max_length=10_000)
-    node_set: list[str] = Field(default_factory=list, max_length=_MOST)
-    self_improvement: Flag = True
+    node_set: list[str] = Field(
+        default_factory=list, max_length=_MOST, description="Tags; recall can be limited to them."
+    )
+    self_improvement: Flag = Field(default=True, description="Also bring the index up to date, where there is one.")
     background: Flag = Field(default=False, description="Answer at once with a job.")
     wait_seconds: Wait = 0
+
+
+class RememberForm(RememberOptions):
+    texts: list[str | TextForm] = Field(min_length=1, max_length=10_000)
 
     def documents(self) -> list[SourceDocument]:
         return [SourceDocument(one) if isinstance(one, str) else one.document() for one in self.texts]

@@ -17,6 +17,9 @@ from overstory.serve.options import ServeOptions, is_loopback
 from overstory.serve.views import Problem
 
 API = "/v1/"
+AGENTS = "/mcp"
+_GUARDED = (AGENTS,)
+"""What needs a key beside all that is below `API`."""
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -66,7 +69,7 @@ class Gate:
         if wait:
             data = {"retry_after_seconds": round(wait, 1)}
             return problems.plain_problem(429, "Too many requests: wait a moment.", request_id, data)
-        if user is None and scope["path"].startswith(API):
+        if user is None and _guarded(scope["path"]):
             return problems.plain_problem(401, _WRONG_KEY, request_id)
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._options.max_body_bytes:
@@ -80,6 +83,10 @@ class Gate:
         if scheme.lower() == "bearer":
             return await asyncio.to_thread(self._keys.user_of, key.strip())
         return None if self._options.asks_for_key else DEFAULT_USER
+
+
+def _guarded(path: str) -> bool:
+    return path.startswith(API) or path in _GUARDED
 
 
 def _foreign(headers: Headers) -> str | None:
@@ -113,7 +120,7 @@ def _with_headers(send: Send, request_id: str, path: str) -> Send:
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = request_id
             headers.update(_HEADERS)
-            headers.setdefault("Cache-Control", "no-store" if path.startswith(API) else "no-cache")
+            headers.setdefault("Cache-Control", "no-store" if _guarded(path) else "no-cache")
         await send(message)
 
     return send_some

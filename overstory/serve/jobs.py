@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID, uuid4
 
 from pydantic import TypeAdapter
@@ -14,14 +14,17 @@ from pydantic import TypeAdapter
 from overstory.errors import OverstoryError
 from overstory.indexing.budgets import budget_of
 from overstory.progress import watched_by
-from overstory.results import ImproveResult, RememberResult
+from overstory.results import ImproveResult, IndexResult, RememberResult
+from overstory.runtime import OpenDataset
 from overstory.serve import problems
 from overstory.serve.views import JobView, Problem, StageView
+from overstory.settings import OFFLINE
 
 logger = logging.getLogger(__name__)
 
 _KEPT = 200
-Result = RememberResult | ImproveResult
+Result = RememberResult | ImproveResult | IndexResult
+R = TypeVar("R", RememberResult, ImproveResult, IndexResult)
 
 
 @dataclass(slots=True)
@@ -50,6 +53,11 @@ class Job:
     stages: dict[str, _Stage] = field(default_factory=dict)
     calls: int = 0
     cost_usd: float = 0.0
+
+    @classmethod
+    def of(cls, verb: str, opened: OpenDataset, user: str) -> "Job":
+        paid = opened.runtime.writer.model != OFFLINE
+        return cls(user=user, verb=verb, dataset=opened.dataset.name, dataset_id=opened.dataset.id, paid=paid)
 
     def begin(self, stage: str, total: int) -> None:
         self.stages.setdefault(stage, _Stage()).total = total
@@ -82,16 +90,17 @@ class Job:
             stages=stages,
             calls=self.calls,
             cost_usd=self.cost_usd,
-            run_url=self.result.index.run_url if self.result and self.result.index else "",
+            run_url=index.run_url if (index := _index(self.result)) else "",
             result=plain,
             error=self.error,
         )
 
     def finish(self, result: Result) -> None:
         self.result, self.state, self.ended_at = result, "done", datetime.now(UTC)
-        self.calls = result.model_calls + (result.index.model_calls if result.index else 0)
-        costs = [result.usage.cost_usd, result.index.usage.cost_usd if result.index else None]
-        self.cost_usd = sum(cost or 0.0 for cost in costs)
+        index = _index(result)
+        parts = [result, *([index] if index and index is not result else [])]
+        self.calls = sum(part.model_calls for part in parts)
+        self.cost_usd = sum(part.usage.cost_usd or 0.0 for part in parts)
 
     def fail(self, error: Problem) -> None:
         self.error, self.state, self.ended_at = error, "failed", datetime.now(UTC)
@@ -118,7 +127,7 @@ class Jobs:
         job = self._jobs.get(job_id)
         return job if job and job.user == user else None
 
-    async def run(self, job: Job, work: Callable[[], Awaitable[Result]], request_id: str) -> Result:
+    async def run(self, job: Job, work: Callable[[], Awaitable[R]], request_id: str) -> R:
         """Do the work now, seen by whoever looks at its dataset."""
         self._keep(job)
         try:
@@ -133,7 +142,7 @@ class Jobs:
         job.finish(result)
         return result
 
-    def start(self, job: Job, work: Callable[[], Awaitable[Result]], request_id: str) -> None:
+    def start(self, job: Job, work: Callable[[], Awaitable[R]], request_id: str) -> None:
         """Do the work while the caller goes on."""
         task = asyncio.create_task(self._alone(job, work, request_id))
         self._tasks.add(task)
@@ -146,7 +155,7 @@ class Jobs:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _alone(self, job: Job, work: Callable[[], Awaitable[Result]], request_id: str) -> None:
+    async def _alone(self, job: Job, work: Callable[[], Awaitable[R]], request_id: str) -> None:
         try:
             await self.run(job, work, request_id)
         except OverstoryError as error:
@@ -159,6 +168,10 @@ class Jobs:
         ended = [key for key, one in self._jobs.items() if one.state != "running"]
         for key in ended[: max(0, len(self._jobs) - _KEPT)]:
             del self._jobs[key]
+
+
+def _index(result: Result | None) -> IndexResult | None:
+    return result if isinstance(result, IndexResult) or result is None else result.index
 
 
 def plain(result: Any) -> Any:

@@ -33,6 +33,7 @@ _STATUS: Mapping[type[OverstoryError], int] = {
     errors.IndexMismatchError: 409,
     errors.PermissionDeniedError: 403,
     errors.ConfigurationError: 500,
+    errors.MissingPackageError: 501,
     errors.EmbeddingMismatchError: 409,
     errors.NoDataError: 409,
     errors.UnreadableSourceError: 422,
@@ -56,10 +57,10 @@ STATUSES: tuple[int, ...] = tuple(sorted({400, 401, 403, 404, 405, 413, 429, *_S
 """Those that a problem may have."""
 
 
-def problem_of(error: OverstoryError, request_id: str) -> Problem:
-    """What a caller is told of an error of the library."""
+def problem_of(error: OverstoryError, request_id: str, *, to_operator: bool = False) -> Problem:
+    """What a caller is told of an error of the library; one who runs the server is told all of it."""
     detail, data = str(error), {name: plain for name, value in vars(error).items() if (plain := _plain(value))}
-    if isinstance(error, _KEPT_INSIDE) and not isinstance(error, _STILL_TOLD):
+    if not to_operator and isinstance(error, _KEPT_INSIDE) and not isinstance(error, _STILL_TOLD):
         logger.error("Request %s: %s: %s", request_id, type(error).__name__, error)
         detail, data = "Whoever runs this server must act; its log says more under the request's id.", {}
     return _problem(status_of(error), type(error).__name__, detail, request_id, isinstance(error, TransientError), data)

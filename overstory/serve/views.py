@@ -1,5 +1,6 @@
 """What answers say: forms of datasets, of the tree and of documents, made for whoever looks at them."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -48,6 +49,11 @@ class DatasetView(BaseModel):
     """Of the kept generations."""
     cost_usd: float | None
     """Of the kept generations; None where no price is known."""
+
+
+def without_place(status: DatasetStatus) -> DatasetStatus:
+    """Where files lie is nobody's business who asks over a network."""
+    return replace(status, store={name: value for name, value in status.store.items() if name != "place"})
 
 
 class GenerationsView(BaseModel):

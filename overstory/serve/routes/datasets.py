@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import tempfile
 import zipfile
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -17,11 +16,11 @@ from starlette.background import BackgroundTask
 
 from overstory import access, datasets
 from overstory.models import Generation, GlobalContextSummary, Permission, TextSummary
-from overstory.results import DatasetStatus, SearchType
+from overstory.results import SearchType
 from overstory.runtime import OpenDataset, Runtime
 from overstory.serve.context import DatasetName, TheCaller, TheLook, TheRuntime, TheServer
 from overstory.serve.forms import MAX_WAIT_SECONDS
-from overstory.serve.views import BuildsView, DatasetView, GenerationsView, LevelRows, Me
+from overstory.serve.views import BuildsView, DatasetView, GenerationsView, LevelRows, Me, without_place
 
 router = APIRouter(prefix="/v1", tags=["datasets"])
 
@@ -102,18 +101,13 @@ async def _view(runtime: Runtime, dataset: str | UUID, user: str) -> DatasetView
     manifest = await runtime.store.read_manifest(opened.dataset.id)
     who = access.user_id(user)
     return DatasetView(
-        status=_without_place(await datasets.status(opened.dataset.id, user)),
+        status=without_place(await datasets.status(opened.dataset.id, user)),
         own=opened.dataset.owner_id == who,
         may_write=Permission.WRITE in await runtime.store.permissions(opened.dataset.id, who),
         text_summaries=await opened.tenant.count(TextSummary),
         model_calls=sum(one.model_calls for one in manifest.generations),
         cost_usd=_cost(manifest.generations),
     )
-
-
-def _without_place(status: DatasetStatus) -> DatasetStatus:
-    """Where files lie is nobody's business who asks over HTTP."""
-    return replace(status, store={name: value for name, value in status.store.items() if name != "place"})
 
 
 def _cost(kept: tuple[Generation, ...]) -> float | None:

@@ -7,9 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Query, Response, UploadFile
 
 import overstory
-from overstory import access
 from overstory.indexing.sources import SkippedSource, SourceDocument
-from overstory.models import Permission
 from overstory.results import (
     DocumentOutcome,
     DocumentStatus,
@@ -18,14 +16,21 @@ from overstory.results import (
     IndexPreview,
     RememberResult,
 )
-from overstory.runtime import OpenDataset
-from overstory.serve.context import Caller, TheCaller, TheRuntime, TheServer
-from overstory.serve.forms import MAX_WAIT_SECONDS, ForgetForm, ImproveForm, Name, PreviewForm, RememberForm
+from overstory.serve import working
+from overstory.serve.context import TheCaller, TheRuntime, TheServer
+from overstory.serve.forms import (
+    MAX_WAIT_SECONDS,
+    ForgetForm,
+    ImproveForm,
+    Name,
+    PreviewForm,
+    RememberForm,
+    RememberOptions,
+)
 from overstory.serve.jobs import Job
 from overstory.serve.missing import NotThereError
 from overstory.serve.uploads import outcome_of
 from overstory.serve.views import JobView
-from overstory.settings import OFFLINE
 
 router = APIRouter(prefix="/v1", tags=["verbs"])
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
@@ -39,23 +44,10 @@ async def remember(
     form: RememberForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
 ) -> RememberResult | JobView:
     """Take texts into a dataset; it is made when there is none of the name."""
-    documents = form.documents()
-    opened = await access.find_or_create_dataset(runtime, form.dataset, caller.user)
-    job = _job("remember", opened, caller)
-
-    async def work() -> RememberResult:
-        return await overstory.remember(
-            documents,
-            form.dataset,
-            node_set=form.node_set,
-            self_improvement=form.self_improvement,
-            user=caller.user,
-            wait_seconds=form.wait_seconds,
-        )
-
+    job, work = await working.remember(runtime, form.documents(), form, caller.user)
     if form.background:
         return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
-    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+    return await server.jobs.run(job, work, caller.request_id)
 
 
 @router.post("/remember/files")
@@ -73,21 +65,12 @@ async def remember_files(
     outcomes = [await outcome_of(file) for file in files]
     documents = [one for one in outcomes if isinstance(one, SourceDocument)]
     skipped = tuple(_skipped(one) for one in outcomes if isinstance(one, SkippedSource))
-    opened = await access.find_or_create_dataset(runtime, dataset, caller.user)
-    job = _job("remember", opened, caller)
-
-    async def work() -> RememberResult:
-        result = await overstory.remember(
-            documents,
-            dataset,
-            node_set=node_set,
-            self_improvement=self_improvement,
-            user=caller.user,
-            wait_seconds=wait_seconds,
-        )
-        return replace(result, documents=(*result.documents, *skipped))
-
-    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+    options = RememberOptions(
+        dataset=dataset, node_set=node_set or [], self_improvement=self_improvement, wait_seconds=wait_seconds
+    )
+    job, work = await working.remember(runtime, documents, options, caller.user)
+    result = await server.jobs.run(job, work, caller.request_id)
+    return replace(result, documents=(*result.documents, *skipped))
 
 
 @router.post("/improve", responses=_ACCEPTED)
@@ -95,24 +78,10 @@ async def improve(
     form: ImproveForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
 ) -> ImproveResult | JobView:
     """Finish what is incomplete in a dataset, and bring its index up to date."""
-    opened = await access.find_dataset(runtime, form.dataset, caller.user, Permission.WRITE)
-    job = _job("improve", opened, caller)
-    elsewhere = form.background and runtime.settings.orchestration.wanted
-
-    async def work() -> ImproveResult:
-        return await overstory.improve(
-            opened.dataset.id,
-            build_global_context_index=form.build_global_context_index,
-            run_in_background=elsewhere,
-            user=caller.user,
-            wait_seconds=form.wait_seconds,
-            max_calls=form.max_calls,
-            max_cost_usd=form.max_cost_usd,
-        )
-
+    job, work = await working.improve(runtime, form, caller.user)
     if form.background:
         return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
-    return await server.jobs.run(job, work, caller.request_id)  # type: ignore[return-value]  # what `work` returns
+    return await server.jobs.run(job, work, caller.request_id)
 
 
 @router.post("/preview")
@@ -142,16 +111,6 @@ async def job(job: str, server: TheServer, caller: TheCaller) -> JobView:
     if found is None:
         raise NotThereError(f"There is no job {job!r}; jobs end with the server that did them.")
     return found.view()
-
-
-def _job(verb: str, opened: OpenDataset, caller: Caller) -> Job:
-    return Job(
-        user=caller.user,
-        verb=verb,
-        dataset=opened.dataset.name,
-        dataset_id=opened.dataset.id,
-        paid=opened.runtime.writer.model != OFFLINE,
-    )
 
 
 def _accepted(job: Job, response: Response, start: Callable[[], None]) -> JobView:

@@ -1,0 +1,50 @@
+"""The verbs that take their time, each as a job and the work to be done for it: over HTTP and over MCP the same."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, TypeVar
+
+import overstory
+from overstory import access
+from overstory.indexing.sources import SourceInput
+from overstory.models import Permission
+from overstory.results import ImproveResult, RememberResult
+from overstory.runtime import Runtime
+from overstory.serve.forms import ImproveForm, RememberOptions
+from overstory.serve.jobs import Job
+
+R = TypeVar("R")
+Begun: TypeAlias = tuple[Job, Callable[[], Awaitable[R]]]
+
+
+async def remember(runtime: Runtime, data: SourceInput, options: RememberOptions, user: str) -> "Begun[RememberResult]":
+    opened = await access.find_or_create_dataset(runtime, options.dataset, user)
+
+    async def work() -> RememberResult:
+        return await overstory.remember(
+            data,
+            options.dataset,
+            node_set=options.node_set,
+            self_improvement=options.self_improvement,
+            user=user,
+            wait_seconds=options.wait_seconds,
+        )
+
+    return Job.of("remember", opened, user), work
+
+
+async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[ImproveResult]":
+    opened = await access.find_dataset(runtime, form.dataset, user, Permission.WRITE)
+    elsewhere = form.background and runtime.settings.orchestration.wanted
+
+    async def work() -> ImproveResult:
+        return await overstory.improve(
+            opened.dataset.id,
+            build_global_context_index=form.build_global_context_index,
+            run_in_background=elsewhere,
+            user=user,
+            wait_seconds=form.wait_seconds,
+            max_calls=form.max_calls,
+            max_cost_usd=form.max_cost_usd,
+        )
+
+    return Job.of("improve", opened, user), work
