@@ -11,7 +11,7 @@ from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
-from overstory.indexing.reports import generation_of, left_over, reason_of, result_of
+from overstory.indexing.reports import generation_of, left_over, reason_of, result_of, unchanged
 from overstory.indexing.summarizing import BatchReport, BatchStoppedError, stage_of
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import tasks
@@ -76,6 +76,8 @@ async def grow(
             raise stopped
         manifest = await store.read_manifest(dataset_id)
         return result_of(IndexStatus.STOPPED, manifest, reports=reports, reason=reason_of(stopped))
+    if plan.same_shape and await tasks.publish.withdraw_unchanged(dataset_id, plan, held.lease):
+        return unchanged(await store.read_manifest(dataset_id), reports, time.monotonic() - begun)
     await _publish(plan, held, reports)
     status = IndexStatus.PUBLISHED if plan.root_id else IndexStatus.EMPTY
     manifest = await store.read_manifest(dataset_id)

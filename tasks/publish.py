@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from overstory.indexing import publishing
+from overstory.indexing import publishing, withdrawing
 from overstory.indexing.plans import BuildPlan
 from overstory.models import Generation, Lease
 from overstory.runtime import open_dataset
 
 from .policies import task
+
+
+@task(lambda call: "compare with what is served")
+async def withdraw_unchanged(dataset_id: UUID, plan: BuildPlan, lease: Lease) -> bool:
+    """Withdraw a build without a text that is new or better; whether it was."""
+    opened = await open_dataset(dataset_id)
+    if await withdrawing.brings_news(opened.tenant, plan):
+        return False
+    await withdrawing.withdraw(opened.runtime.store, opened.tenant, lease, plan.pending)
+    return True
 
 
 @task(lambda call: "verify")

@@ -43,17 +43,18 @@ async def prepare(
     """
     if buckets[0].level == 0:
         inputs, entities = await _from_summaries(tenant, buckets)
-        categories: dict[UUID, tuple[Category, ...]] = {}
+        categories: Mapping[UUID, tuple[Category, ...]] = {}
     else:
         inputs, categories = await _from_buckets(tenant, job, buckets, known or {})
         entities = {}
     prepared = []
     for bucket in buckets:
         ordered = sorted(inputs[bucket.id], key=lambda i: (i.occurred_at, i.order, i.key))
+        children = _order_of_children(bucket, ordered)
         task = _task(
             bucket,
             ordered,
-            categories.get(bucket.id, ()),
+            merge_categories([categories[c] for c in children if c in categories]),
             entities.get(bucket.id, ()),
             settings.index,
             writer.input_tokens,
@@ -61,7 +62,7 @@ async def prepare(
         prepared.append(
             PreparedArea(
                 bucket=bucket,
-                child_ids=_order_of_children(bucket, ordered),
+                child_ids=children,
                 task=task,
                 fingerprint=fingerprint(writer, task),
             )
@@ -139,13 +140,11 @@ def _frequent_entities(summaries: Sequence[TextSummary]) -> list[UUID]:
 async def _from_buckets(
     tenant: Tenant, job: Job, buckets: Sequence[PlannedBucket], known: Mapping[UUID, GlobalContextSummary]
 ) -> tuple[dict[UUID, list[AreaInput]], dict[UUID, tuple[Category, ...]]]:
+    """Inputs by bucket, and categories by child."""
     unknown = [c for b in buckets for c in b.child_ids if c not in known]
     children = {**known, **await read_children(tenant, job, unknown)}
     inputs = {b.id: [i for c in b.child_ids if c in children for i in _fact_inputs(children[c])] for b in buckets}
-    categories = {
-        b.id: merge_categories([children[c].content.categories for c in b.child_ids if c in children]) for b in buckets
-    }
-    return inputs, categories
+    return inputs, {child.id: child.content.categories for child in children.values()}
 
 
 async def read_children(tenant: Tenant, job: Job, wanted: Sequence[UUID]) -> dict[UUID, GlobalContextSummary]:

@@ -40,6 +40,7 @@ def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, 
         level_sizes=change.level_sizes,
         top=change.top_ids,
         nothing_to_do=not changed,
+        same_shape=not (change.created or change.changed or change.removed),
     )
 
 

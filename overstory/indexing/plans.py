@@ -50,6 +50,8 @@ class BuildPlan:
     pending: tuple[UUID, ...]
     """Changes that this build takes in."""
     nothing_to_do: bool = False
+    same_shape: bool = False
+    """No bucket comes, goes or gets other children: there is something to publish only if a text comes out better."""
 
     @property
     def buckets(self) -> int:

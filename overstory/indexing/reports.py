@@ -63,6 +63,18 @@ def result_of(
     )
 
 
+def unchanged(manifest: Manifest, reports: Sequence[BatchReport], seconds: float) -> IndexResult:
+    """What the caller is told of a build that made nothing better: what it took, and why it came to nothing."""
+    usage = total_usage(reports)
+    failed = next((reason for report in reports for reason in report.degraded.values()), "")
+    result = result_of(IndexStatus.UNCHANGED, manifest, seconds=seconds)
+    if result.degraded:
+        tried = f": {failed}" if failed else "."
+        reason = f"{result.degraded} of its texts are still written by rules, another try came out no better{tried}"
+        result = replace(result, reason=reason)
+    return replace(result, model_calls=usage.calls, usage=usage)
+
+
 def left_over(plan: BuildPlan, reports: Sequence[BatchReport]) -> str:
     """What is done and what is left of a build that stopped."""
     done = sum(r.written + r.reused for r in reports)

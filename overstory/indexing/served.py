@@ -74,6 +74,7 @@ def finish(
     level_sizes: Sequence[int] | None = None,
     top: Sequence[UUID] | None = None,
     nothing_to_do: bool = False,
+    same_shape: bool = False,
 ) -> BuildPlan:
     """Add the root, and put siblings beside each other so that parents need not wait for a whole level.
 
@@ -97,6 +98,7 @@ def finish(
         summaries=summaries,
         pending=tuple(pending),
         nothing_to_do=nothing_to_do or (not children and not old.shape),
+        same_shape=same_shape,
     )
 
 

@@ -20,6 +20,10 @@ BAD_OPTIONS = [
 ]
 
 
+def documents(count: int, first: int = 0) -> list[SourceDocument]:
+    return [SourceDocument(t, source=f"{first + i}.md") for i, t in enumerate(notes(count, first))]
+
+
 async def build(**options):
     return (await improve(build_global_context_index=True, **options)).index
 
@@ -175,6 +179,76 @@ async def test_degraded_texts_are_tried_again(model: ScriptedModelServer):
 
     assert index.degraded == 0
     assert 1 <= index.model_calls < index.buckets + 1
+
+
+async def test_texts_that_stay_degraded_publish_nothing_new(model: ScriptedModelServer):
+    await remember(notes(24))
+    first = await build()
+    model.when(say("Just some words."), text="Note 7:", schema="AreaAnswer")
+    model.when(refuse(), text="Note 19:", schema="AreaAnswer")
+    await global_context_index_pipeline(rebuild=True, bucketing_strategy="graph", max_bucket_size=4)
+    served, before = await datasets.tree("main_dataset"), await datasets.status("main_dataset")
+    model.forget()
+
+    again = [await build() for _ in range(3)]
+
+    status = await datasets.status("main_dataset")
+    assert {index.status for index in again} == {IndexStatus.UNCHANGED}
+    assert all("still written by rules" in index.reason for index in again)
+    assert all(index.degraded == before.degraded >= 2 and index.written == 0 for index in again)
+    assert 3 * before.degraded <= len(model.chats) <= 3 * 3 * before.degraded
+    assert await datasets.tree("main_dataset") == served
+    assert status.generations == before.generations == (first.generation, before.generation)
+    assert status.unpublished == 0
+
+
+async def test_one_text_that_came_out_better_is_published_beside_one_that_did_not(model: ScriptedModelServer):
+    await remember(notes(24))
+    model.when(say("Just some words."), text="Note 7:", schema="AreaAnswer")
+    model.when(say("Just some words."), text="Note 10:", schema="AreaAnswer")
+    first = await build()
+    model.behave()
+    model.when(say("Just some words."), text="Note 10:", schema="AreaAnswer")
+
+    better, same = await build(), await build()
+
+    assert better.status is IndexStatus.PUBLISHED
+    assert 1 <= better.degraded < first.degraded
+    assert (same.status, same.generation, same.degraded) == (
+        IndexStatus.UNCHANGED,
+        better.generation,
+        better.degraded,
+    )
+
+
+async def test_a_retry_that_was_stopped_is_not_taken_for_the_last_word(model: ScriptedModelServer):
+    await remember(notes(24))
+    model.when(say("Just some words."), text="Note 7:", schema="AreaAnswer")
+    model.when(say("Just some words."), text="Note 10:", schema="AreaAnswer")
+    await build()
+
+    stopped = (await improve(build_global_context_index=True, max_calls=1)).index
+    same = await build()
+    model.behave()
+    better = await build()
+
+    assert (stopped.status, same.status) == (IndexStatus.STOPPED, IndexStatus.UNCHANGED)
+    assert (better.status, better.degraded) == (IndexStatus.PUBLISHED, 0)
+
+
+async def test_what_changes_and_changes_back_publishes_nothing(model: ScriptedModelServer):
+    await remember(documents(12))
+    first = await build()
+    changed = SourceDocument("Luis Ortega cancelled all of it.", source="5.md")
+    await remember(changed, self_improvement=False)
+    await remember(documents(1, first=5), self_improvement=False)
+    model.forget()
+
+    index = await build()
+
+    assert (index.status, index.generation) == (IndexStatus.UNCHANGED, first.generation)
+    assert model.chats == []
+    assert (await datasets.status("main_dataset")).pending == 0
 
 
 async def test_a_model_that_is_down_leaves_no_half_index(model: ScriptedModelServer):
