@@ -31,7 +31,10 @@ async def improve(
     """
     opened = await open_dataset(dataset_id)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    alone = not tasks.policies.processes()
+    async with writing(
+        store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
+    ) as held:
         with budgeted(dataset_id, budget):
             reading, index = await _enrich_and_index(opened, held, build_global_context_index)
     usage = reading.usage

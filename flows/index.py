@@ -41,7 +41,10 @@ async def global_context_index_pipeline(
     opened = await open_dataset(dataset_id)
     store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     purpose = REBUILD if rebuild else IMPROVE
-    async with writing(store, opened.dataset, purpose, ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    alone = not tasks.policies.processes()
+    async with writing(
+        store, opened.dataset, purpose, ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
+    ) as held:
         with budgeted(dataset_id, budget):
             reuse = reuse_unchanged or not rebuild
             return await grow(dataset_id, held, options=options, purpose=purpose, reuse=reuse)

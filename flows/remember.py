@@ -38,7 +38,10 @@ async def remember(
     opened = await open_dataset(dataset_id)
     runtime = opened.runtime
     lease = runtime.settings.store.lease_seconds
-    async with writing(runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    alone = not tasks.policies.processes()
+    async with writing(
+        runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
+    ) as held:
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
         report = await tasks.read.read_sources(dataset_id, data, node_set)

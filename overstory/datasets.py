@@ -11,7 +11,7 @@ from overstory.columns import columns_of, row_from
 from overstory.errors import InvalidOptionError
 from overstory.indexing import archive, forgetting, planning, proving, publishing, repairing
 from overstory.indexing.archive import ArchiveManifest
-from overstory.indexing.leasing import writing
+from overstory.indexing.leasing import current_holder, writing
 from overstory.indexing.tree.verification import Violation
 from overstory.layout import tasks
 from overstory.models import (
@@ -88,7 +88,6 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     tenant, store = opened.tenant, opened.runtime.store
     manifest = await store.read_manifest(opened.dataset.id)
     current = manifest.current
-    lease = await store.read_lease(opened.dataset.id)
     return DatasetStatus(
         name=opened.dataset.name,
         id=opened.dataset.id,
@@ -111,7 +110,7 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         degraded=current.degraded if current else 0,
         stale=await _stale(opened, manifest),
         unpublished=len(manifest.unpublished),
-        held_by=lease.holder if lease else "",
+        held_by=await current_holder(store, opened.dataset.id),
         store=await tenant.describe(),
     )
 

@@ -1,4 +1,8 @@
-"""One writer a dataset: hold its lease while work goes on, and stop when it was lost."""
+"""One writer a dataset: hold its lease while work goes on, and stop when it was lost.
+
+A lease that its holder can't give back any more is taken over at once where that is certain: the holder was a process
+of this host that has ended, or a work of this process whose lease the store did not take back. Any other one expires.
+"""
 
 import asyncio
 import logging
@@ -7,8 +11,10 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from uuid import uuid4
+from itertools import count
+from uuid import UUID, uuid4
 
+from overstory import processes
 from overstory.errors import DatasetBusyError, LeaseLostError, OverstoryError, StoreError, StoreUnavailableError
 from overstory.models import Dataset, Lease
 from overstory.stores.contract import Store
@@ -16,6 +22,9 @@ from overstory.stores.contract import Store
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.25
+_works = count(1)
+_over: set[str] = set()
+"""Holders of this process whose work is over, and whose lease is still stored."""
 
 
 class HeldLease:
@@ -27,19 +36,26 @@ class HeldLease:
 
 @asynccontextmanager
 async def writing(
-    store: Store, dataset: Dataset, work: str, *, ttl_seconds: float, wait_seconds: float = 0
+    store: Store,
+    dataset: Dataset,
+    work: str,
+    *,
+    ttl_seconds: float,
+    wait_seconds: float = 0,
+    alone: bool = True,
 ) -> AsyncIterator[HeldLease]:
     """Be the one writer of a dataset inside the block.
 
     Args:
         work: what is being done, for those who are told to wait.
         wait_seconds: how long to wait for another writer.
+        alone: no other process does parts of the work, so that nobody works any more once this one is dead.
 
     Raises:
         DatasetBusyError: another writer holds it, still after `wait_seconds`.
         LeaseLostError: another writer took over while the block ran; it was cancelled.
     """
-    held = HeldLease(await _acquire(store, dataset, holder_name(work), ttl_seconds, wait_seconds))
+    held = HeldLease(await _acquire(store, dataset, holder_name(work, alone=alone), ttl_seconds, wait_seconds))
     body = asyncio.current_task()
     renewal = asyncio.create_task(_renew(store, dataset, held, ttl_seconds, body))
     try:
@@ -59,9 +75,22 @@ async def writing(
         await asyncio.shield(_end(store, held, renewal))
 
 
-def holder_name(work: str) -> str:
+def holder_name(work: str, *, alone: bool = True) -> str:
     """Says who works, and is no other's: two works of one process are two holders."""
-    return f"{work} {uuid4().hex[:8]} (process {os.getpid()} on {socket.gethostname()})"
+    mark = processes.mark() if alone else ""
+    own = f"{mark}.{next(_works)}" if mark else uuid4().hex[:8]
+    return f"{work} {own} (process {os.getpid()} on {socket.gethostname()})"
+
+
+def is_over(holder: str) -> bool:
+    """Whether a holder certainly works no more."""
+    return holder in _over or processes.has_ended(holder)
+
+
+async def current_holder(store: Store, dataset_id: UUID) -> str:
+    """Who writes a dataset now; empty when nobody does."""
+    lease = await store.read_lease(dataset_id)
+    return lease.holder if lease and not is_over(lease.holder) else ""
 
 
 async def _end(store: Store, held: HeldLease, renewal: "asyncio.Task[None]") -> None:
@@ -73,7 +102,12 @@ async def _give_back(store: Store, lease: Lease) -> None:
     try:
         await store.release_lease(lease)
     except StoreError as error:
-        logger.warning("The lease of %s was not given back, it expires by itself: %s", lease.dataset_id, error)
+        _over.add(lease.holder)
+        logger.warning(
+            "The lease of %s was not given back: it ends with this process, or expires by itself: %s",
+            lease.dataset_id,
+            error,
+        )
 
 
 async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, wait_seconds: float) -> Lease:
@@ -82,14 +116,30 @@ async def _acquire(store: Store, dataset: Dataset, holder: str, ttl_seconds: flo
         try:
             return await _take(store, dataset, holder, ttl_seconds)
         except DatasetBusyError as busy:
+            if is_over(busy.holder):
+                with suppress(DatasetBusyError):  # somebody else was faster
+                    return await _take_over(store, dataset, holder, ttl_seconds, busy)
             if time.monotonic() >= deadline:
                 raise DatasetBusyError(dataset.name, busy.holder, busy.since, busy.until) from None
             await asyncio.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
 
 
-async def _take(store: Store, dataset: Dataset, holder: str, ttl_seconds: float) -> Lease:
+async def _take_over(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, busy: DatasetBusyError) -> Lease:
+    """Acquire what somebody holds who works no more."""
+    lease = await _take(store, dataset, holder, ttl_seconds, over=busy.holder)
+    _over.discard(busy.holder)
+    logger.warning(
+        "The dataset %s was held by %s since %s UTC, whose work ended without giving it back: taken over.",
+        dataset.id,
+        busy.holder,
+        f"{busy.since:%Y-%m-%d %H:%M:%S}",
+    )
+    return lease
+
+
+async def _take(store: Store, dataset: Dataset, holder: str, ttl_seconds: float, over: str = "") -> Lease:
     """Acquire, or, when cancelled on the way, give back what was acquired."""
-    acquiring = asyncio.ensure_future(store.acquire_lease(dataset.id, holder, ttl_seconds))
+    acquiring = asyncio.ensure_future(store.acquire_lease(dataset.id, holder, ttl_seconds, over=over))
     try:
         return await asyncio.shield(acquiring)
     except asyncio.CancelledError:

@@ -205,8 +205,11 @@ class Store(Protocol):
         """
         ...
 
-    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float) -> Lease:
+    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float, *, over: str = "") -> Lease:
         """Become the one writer of a dataset.
+
+        Args:
+            over: a holder that certainly works no more: its lease, if it still stands, counts as expired.
 
         A lease counts as expired when the clock is further than `ttl_seconds` from its last renewal, in either
         direction, so that a clock set back can't keep one alive.

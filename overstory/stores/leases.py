@@ -42,16 +42,26 @@ class LeaseRecord:
 
 
 def acquire(
-    record: LeaseRecord | None, dataset_id: UUID, name: str, holder: str, ttl_seconds: float, now: datetime
+    record: LeaseRecord | None,
+    dataset_id: UUID,
+    name: str,
+    holder: str,
+    ttl_seconds: float,
+    now: datetime,
+    *,
+    over: str = "",
 ) -> LeaseRecord:
     """The record once `holder` has the lease; whoever has it already keeps the token.
+
+    Args:
+        over: a holder whose lease counts as expired.
 
     Raises:
         DatasetBusyError: another holder's lease has not expired; `name` is the dataset's.
     """
     if not holder:
         raise ValueError("a lease needs a holder")
-    if record is not None and record.is_held(now):
+    if record is not None and record.is_held(now) and record.holder != over:
         if record.holder != holder:
             raise DatasetBusyError(name, record.holder, record.acquired_at, record.lease.expires_at)
         return replace(record, renewed_at=now, ttl_seconds=ttl_seconds)

@@ -262,9 +262,10 @@ class MemoryStore:
         leases.check_writer(record, stored, lease, self._name(manifest.dataset_id))
         self._manifests[manifest.dataset_id] = replace(manifest, token=lease.token)
 
-    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float) -> Lease:
+    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float, *, over: str = "") -> Lease:
         name = self._existing(dataset_id).name
-        record = leases.acquire(self._leases.get(dataset_id), dataset_id, name, holder, ttl_seconds, self._clock())
+        known = self._leases.get(dataset_id)
+        record = leases.acquire(known, dataset_id, name, holder, ttl_seconds, self._clock(), over=over)
         self._leases[dataset_id] = record
         return record.lease
 

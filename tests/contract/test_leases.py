@@ -41,6 +41,28 @@ async def test_acquiring_again_keeps_the_token(store, registered, clock):
     assert (again.expires_at - clock()).total_seconds() == 60
 
 
+async def test_the_lease_of_a_holder_that_works_no_more_is_taken_over_with_a_higher_token(store, registered):
+    lost = await store.acquire_lease(registered.id, "first", 60)
+
+    lease = await store.acquire_lease(registered.id, "second", 60, over="first")
+
+    assert (lease.holder, lease.token) == ("second", lost.token + 1)
+    assert await store.read_lease(registered.id) == lease
+    with pytest.raises(LeaseLostError):
+        await store.renew_lease(lost, 60)
+    with pytest.raises(LeaseLostError):
+        await store.write_manifest(Manifest(dataset_id=registered.id, serving=1), lost)
+
+
+async def test_nobody_is_taken_over_but_the_one_who_works_no_more(store, registered):
+    lease = await store.acquire_lease(registered.id, "first", 60)
+
+    with pytest.raises(DatasetBusyError):
+        await store.acquire_lease(registered.id, "second", 60, over="another")
+
+    assert await store.read_lease(registered.id) == lease
+
+
 @pytest.mark.parametrize("seconds", [61, -61, 10**7, -(10**7)])
 async def test_a_lease_expires_when_the_clock_is_too_far_from_its_renewal(store, registered, clock, seconds):
     await store.acquire_lease(registered.id, "first", 60)

@@ -92,7 +92,7 @@ async def test_a_cancelled_run_ends_soon_gives_the_dataset_back_and_can_be_resum
 
     working.cancel(first)
     stopped = await ended(working, first)
-    lease = (await datasets.status("cancelled")).writer
+    lease = (await datasets.status("cancelled")).held_by
     model.behave()
     again = await ended(working, working.run("improve", dataset="cancelled"))
 

@@ -132,10 +132,10 @@ def write_manifest(connection: apsw.Connection, manifest: Manifest, lease: Lease
 
 
 def acquire_lease(
-    connection: apsw.Connection, dataset_id: UUID, holder: str, ttl_seconds: float, now: datetime
+    connection: apsw.Connection, dataset_id: UUID, holder: str, ttl_seconds: float, now: datetime, *, over: str
 ) -> Lease:
-    name = existing(connection, dataset_id).name
-    return _keep(connection, leases.acquire(_lease(connection, dataset_id), dataset_id, name, holder, ttl_seconds, now))
+    name, known = existing(connection, dataset_id).name, _lease(connection, dataset_id)
+    return _keep(connection, leases.acquire(known, dataset_id, name, holder, ttl_seconds, now, over=over))
 
 
 def renew_lease(connection: apsw.Connection, lease: Lease, ttl_seconds: float, now: datetime) -> Lease:

@@ -109,8 +109,8 @@ class EmbeddedStore:
     async def write_manifest(self, manifest: Manifest, lease: Lease) -> None:
         await self._write(registry.write_manifest, manifest, lease)
 
-    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float) -> Lease:
-        return await self._write(registry.acquire_lease, dataset_id, holder, ttl_seconds, self._clock())
+    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float, *, over: str = "") -> Lease:
+        return await self._write(registry.acquire_lease, dataset_id, holder, ttl_seconds, self._clock(), over=over)
 
     async def renew_lease(self, lease: Lease, ttl_seconds: float) -> Lease:
         return await self._write(registry.renew_lease, lease, ttl_seconds, self._clock())

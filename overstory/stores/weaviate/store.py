@@ -117,13 +117,13 @@ class WeaviateStore:
     async def write_manifest(self, manifest: Manifest, lease: Lease) -> None:
         await registry.write_manifest(await self._connections.link(), manifest, lease)
 
-    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float) -> Lease:
+    async def acquire_lease(self, dataset_id: UUID, holder: str, ttl_seconds: float, *, over: str = "") -> Lease:
         link = await self._connections.link()
         name = (await registry.existing(link, dataset_id)).name
         record = await registry.change_lease(
             link,
             dataset_id,
-            lambda known: leases.acquire(known, dataset_id, name, holder, ttl_seconds, self._clock()),
+            lambda known: leases.acquire(known, dataset_id, name, holder, ttl_seconds, self._clock(), over=over),
             settle_seconds=self._settle_seconds,
         )
         return record.lease
