@@ -1,12 +1,14 @@
 """Who may reach which dataset, and under which name."""
 
+import asyncio
 import difflib
+from collections.abc import Set
 from datetime import UTC, datetime
 from uuid import UUID
 
 from overstory import ids
 from overstory.errors import DatasetNotFoundError, InvalidOptionError, PermissionDeniedError
-from overstory.models import Dataset, Permission
+from overstory.models import Dataset, Manifest, Permission
 from overstory.runtime import OpenDataset, Runtime, check_embedding
 
 DEFAULT_USER = "default_user"
@@ -35,13 +37,22 @@ async def find_dataset(
         PermissionDeniedError: the user sees it and may not do this.
         EmbeddingMismatchError: it was stored with another embedding model.
     """
-    who = user_id(user)
-    dataset = await _by_id(runtime, name, who) if isinstance(name, UUID) else await _by_name(runtime, name, who)
-    if permission not in await runtime.store.permissions(dataset.id, who):
-        raise PermissionDeniedError(permission.value, dataset.name)
-    if not any_embedder:
-        check_embedding(dataset, runtime.embedder)
-    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
+    who, store = user_id(user), runtime.store
+    dataset = await _visible(runtime, name, who)
+    permissions, tenant = await asyncio.gather(store.permissions(dataset.id, who), store.tenant(dataset))
+    _check(runtime, dataset, permissions, permission, any_embedder)
+    return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime)
+
+
+async def find_index(runtime: Runtime, name: str | UUID, user: str | UUID | None) -> tuple[OpenDataset, Manifest]:
+    """Open a dataset for reading, by name or id, with what is published of its index; errors as `find_dataset`."""
+    who, store = user_id(user), runtime.store
+    dataset = await _visible(runtime, name, who)
+    permissions, tenant, manifest = await asyncio.gather(
+        store.permissions(dataset.id, who), store.tenant(dataset), store.read_manifest(dataset.id)
+    )
+    _check(runtime, dataset, permissions, Permission.READ)
+    return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime), manifest
 
 
 async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> OpenDataset:
@@ -77,9 +88,22 @@ def check_name(name: str) -> None:
         raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")
 
 
+def _check(
+    runtime: Runtime, dataset: Dataset, permissions: Set[Permission], needed: Permission, any_embedder: bool = False
+) -> None:
+    if needed not in permissions:
+        raise PermissionDeniedError(needed.value, dataset.name)
+    if not any_embedder:
+        check_embedding(dataset, runtime.embedder)
+
+
+async def _visible(runtime: Runtime, name: str | UUID, who: UUID) -> Dataset:
+    return await _by_id(runtime, name, who) if isinstance(name, UUID) else await _by_name(runtime, name, who)
+
+
 async def _by_id(runtime: Runtime, key: UUID, who: UUID) -> Dataset:
-    dataset = await runtime.store.get_dataset(key)
-    if dataset is None or not await runtime.store.permissions(key, who):
+    dataset, permissions = await asyncio.gather(runtime.store.get_dataset(key), runtime.store.permissions(key, who))
+    if dataset is None or not permissions:
         raise DatasetNotFoundError(str(key))
     return dataset
 

@@ -204,6 +204,23 @@ class Edge:
         return self.id
 
 
+class LeanEdge(NamedTuple):
+    """What a question needs of an edge: a tuple, since it may look at thousands of them."""
+
+    key: UUID
+    dataset_id: UUID
+    source_id: UUID
+    relationship_name: str
+    target_id: UUID
+    edge_text: str
+    importance_weight: float
+    feedback_weight: float
+
+    @classmethod
+    def of(cls, edge: Edge) -> "LeanEdge":
+        return cls(*[getattr(edge, name) for name in cls._fields])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipLabel:
     """One relationship name of a dataset, so that a question can be compared with it once for all its edges."""
@@ -297,6 +314,7 @@ FINDABLE: dict[type[Row], tuple[str, ...]] = {
 
 HEAVY: dict[str, dict[str, Any]] = {
     DocumentChunk.__name__: {"graph": None},
+    TextSummary.__name__: {"entity_ids": ()},
     GlobalContextSummary.__name__: {"content": AreaContent()},
 }
 """By kind, the fields that cost most of a row's reading, with what stands for them where they were not asked for."""

@@ -11,7 +11,7 @@ from uuid import UUID
 from overstory import access, sessions
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
-from overstory.models import Permission
+from overstory.models import Manifest
 from overstory.results import RecallResult, SearchType
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 from overstory.sessions import Turn
@@ -156,7 +156,7 @@ class _Asking:
 
     runtime: Runtime
     user_id: UUID
-    opened: Sequence[OpenDataset]
+    opened: Sequence[tuple[OpenDataset, Manifest]]
     session_id: str | None
     history: tuple[Turn, ...]
 
@@ -181,8 +181,6 @@ class _Asking:
 
     async def search(self, questions: Sequence[Any]) -> list[Any]:
         """What is found for each question in each dataset, all at once."""
-        store = self.runtime.store
-        manifests = await asyncio.gather(*[store.read_manifest(one.dataset.id) for one in self.opened])
         vectors = retrieval.scene.query_vectors(self.runtime.embedder, [q.search_text for q in questions])
         found = await retrieval.waves.together(
             _search_or_empty(
@@ -195,7 +193,7 @@ class _Asking:
                 vector=vector,
             )
             for question, vector in zip(questions, vectors, strict=True)
-            for one, manifest in zip(self.opened, manifests, strict=True)
+            for one, manifest in self.opened
         )
         empty = [one for one in found if isinstance(one, NoDataError)]
         if empty and len(empty) == len(found):
@@ -222,7 +220,7 @@ async def _search_or_empty(question: Any, **where: Any) -> Any:
         return nothing
 
 
-async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[OpenDataset]:
+async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[tuple[OpenDataset, Manifest]]:
     if names is None:
         names = [d.id for d in await runtime.store.list_datasets(access.user_id(user))]
         if not names:
@@ -230,5 +228,4 @@ async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[OpenD
     several = [names] if isinstance(names, str | UUID) else list(dict.fromkeys(names))
     if not several:
         raise InvalidQueryError("datasets names none: give at least one, or leave it out for all.")
-    opening = [access.find_dataset(runtime, name, user, Permission.READ) for name in several]
-    return list(await asyncio.gather(*opening))
+    return list(await asyncio.gather(*[access.find_index(runtime, name, user) for name in several]))

@@ -2,14 +2,14 @@
 
 import asyncio
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
 from overstory import ids
-from overstory.models import DEFAULT_WEIGHT, Edge, Entity, TextSummary
+from overstory.models import DEFAULT_WEIGHT, Entity, LeanEdge, TextSummary
 
 from .projections import Material, Node
 
@@ -133,8 +133,8 @@ def project(material: Material, feedback_influence: float = 0.0, top_k: int | No
     """The graph of the material: a node has its `row` and `cost`, an edge its `cost` and `text`, by relationship name.
 
     An edge has both ends among the nodes. `cost` is the weighted distance, see `cost_of`. Nodes go by the number of
-    their id, which Python hashes and compares ten times as fast as the id. Of the `contains` edges, of which there
-    are many, only those are added that can be among the best `top_k`.
+    their id, which Python hashes and compares ten times as fast as the id. Of stored edges and of `contains` edges,
+    of which there may be thousands, only those are added that can be among the best `top_k`.
     """
     import networkx as nx
 
@@ -142,16 +142,25 @@ def project(material: Material, feedback_influence: float = 0.0, top_k: int | No
     for node in material.nodes:
         distance = material.distances.get(node.id, PENALTY_DISTANCE)
         graph.add_node(node.id.int, row=node, cost=_cost(node, distance, feedback_influence))
-    contains = _contains(material)
-    if top_k is not None:
-        costs = dict(graph.nodes(data="cost"))
-        contains = iter(heapq.nsmallest(top_k, contains, key=lambda edge: (costs[edge[0]] + costs[edge[1]], edge)))
-    for source, target, name, cost, text in chain(
-        _stored(material, feedback_influence), _made_from(material), contains
-    ):
-        if source in graph and target in graph:
+    costs = dict(graph.nodes(data="cost"))
+    ranked = [_stored(material, feedback_influence), _contains(material)]
+    best = [_best_edges(edges, costs, top_k) for edges in ranked]
+    for source, target, name, cost, text in chain(_made_from(material), *best):
+        if source in costs and target in costs:
             graph.add_edge(source, target, name, cost=cost, text=text)
     return graph
+
+
+def _best_edges(edges: Iterable[_Edge], costs: Mapping[int, float], top_k: int | None) -> Iterable[_Edge]:
+    """The edges that `best_connections` may choose, by its order."""
+    if top_k is None:
+        return edges
+    scored = [
+        (costs[source] + costs[target] + cost, source, target, name, cost, text)
+        for source, target, name, cost, text in edges
+        if source in costs and target in costs
+    ]
+    return [edge[1:] for edge in heapq.nsmallest(top_k, scored)]
 
 
 def cost_of(distance: float, importance: float, feedback: float, feedback_influence: float) -> float:
@@ -160,18 +169,19 @@ def cost_of(distance: float, importance: float, feedback: float, feedback_influe
     return (2 - importance) * blended
 
 
-def _cost(row: Node | Edge, distance: float, feedback_influence: float) -> float:
+def _cost(row: Node | LeanEdge, distance: float, feedback_influence: float) -> float:
     return cost_of(distance, row.importance_weight, row.feedback_weight, feedback_influence)
 
 
 def _stored(material: Material, feedback_influence: float) -> Iterator[_Edge]:
-    labels: dict[tuple[int, str], float] = {}
+    costs: dict[tuple[int, str, float, float], float] = {}
     for edge in material.edges:
-        label = (edge.dataset_id.int, edge.relationship_name)
-        if label not in labels:
-            labels[label] = material.distances.get(ids.label_id(edge.dataset_id, label[1]), PENALTY_DISTANCE)
-        cost = _cost(edge, labels[label], feedback_influence)
-        yield edge.source_id.int, edge.target_id.int, edge.relationship_name, cost, edge.edge_text
+        home, name = edge.dataset_id, edge.relationship_name
+        alike = (home.int, name, edge.importance_weight, edge.feedback_weight)
+        if alike not in costs:
+            distance = material.distances.get(ids.label_id(home, name), PENALTY_DISTANCE)
+            costs[alike] = _cost(edge, distance, feedback_influence)
+        yield edge.source_id.int, edge.target_id.int, name, costs[alike], edge.edge_text
 
 
 def _made_from(material: Material) -> Iterator[_Edge]:

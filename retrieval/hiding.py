@@ -19,6 +19,7 @@ from overstory.models import (
     Entity,
     GlobalContextSummary,
     Hit,
+    LeanEdge,
     Row,
     Vector,
 )
@@ -77,6 +78,8 @@ class _VisibleTenant:
         async with wave() as group:
             hidden = group.create_task(self._hidden())
             rows = group.create_task(self._tenant.get(kind, keys, without=without))
+        if not hidden.result().keys:
+            return rows.result()
         return [_shown(row, hidden.result()) for row in rows.result() if row.key not in hidden.result().keys]
 
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
@@ -85,11 +88,12 @@ class _VisibleTenant:
             rows = group.create_task(self._tenant.areas(ids, generation))
         return [_shown(row, hidden.result()) for row in rows.result()]
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         async with wave() as group:
             hidden = group.create_task(self._hidden())
             edges = group.create_task(self._tenant.edges_between(node_ids))
-        return [edge for edge in edges.result() if edge.key not in hidden.result().keys]
+        keys = hidden.result().keys
+        return [edge for edge in edges.result() if edge.key not in keys] if keys else edges.result()
 
     async def find(
         self, kind: type[Row], field: str, values: Sequence[UUID | str], *, limit: int | None = None

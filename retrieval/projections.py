@@ -18,6 +18,7 @@ from overstory.models import (
     Edge,
     Entity,
     Hit,
+    LeanEdge,
     RelationshipLabel,
     Row,
     TextSummary,
@@ -42,7 +43,7 @@ class Material:
     entities: Sequence[Entity] = ()
     chunks: Sequence[DocumentChunk] = ()
     summaries: Sequence[TextSummary] = ()
-    edges: Sequence[Edge] = ()
+    edges: Sequence[LeanEdge] = ()
     distances: dict[UUID, float] = field(default_factory=dict)
     """Of nodes and of relationship labels to the question, for those that were compared."""
 
@@ -74,7 +75,7 @@ async def _read(
     async with wave() as group:
         entity_rows = group.create_task(tenant.get(Entity, entities))
         chunk_rows = group.create_task(tenant.get(DocumentChunk, chunks, without=("graph",)))
-        summary_rows = group.create_task(tenant.get(TextSummary, summaries))
+        summary_rows = group.create_task(tenant.get(TextSummary, summaries, without=("entity_ids",)))
         edges = group.create_task(tenant.edges_between(entities))
     return Material(
         entities=entity_rows.result(),
@@ -166,7 +167,7 @@ def _as_said_in(material: Material, chunks: Sequence[DocumentChunk], mentioned: 
             for entity in material.entities
             if entity.id in retold or entity.id not in foreign
         ],
-        edges=[edge for edge in material.edges if edge.id in mentioned],
+        edges=[edge for edge in material.edges if edge.key in mentioned],
     )
 
 

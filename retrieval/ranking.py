@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 from uuid import UUID
 
@@ -280,11 +281,16 @@ def bridges(candidates: Candidates, scores: Scores) -> Scores:
     lifted = np.zeros(len(scores))
     best_first = np.argsort(-scores, kind="stable")[:_BRIDGE_FROM]
     named = [frozenset(several) for several in candidates.entities]
+
+    @cache
+    def about(place: int) -> frozenset[UUID]:
+        return opening_names(candidates.chunks[place])
+
     for rank, start in enumerate(best_first):
         steps = named[start] - candidates.named
         worth = max(float(scores[start] / (scores[best_first[0]] or 1.0)), 0.0) / (1 + _BRIDGE_FALL * rank)
-        for i, chunk in enumerate(candidates.chunks):
-            if i != start and worth > lifted[i] and (shared := steps & named[i]) and shared & opening_names(chunk):
+        for i in range(len(candidates.chunks)):
+            if i != start and worth > lifted[i] and (shared := steps & named[i]) and shared & about(i):
                 lifted[i] = worth
     return lifted
 

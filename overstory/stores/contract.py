@@ -17,7 +17,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
-from overstory.models import Dataset, Edge, GlobalContextSummary, Hit, Lease, Manifest, Permission, Row, Vector, Vectors
+from overstory.models import (
+    Dataset,
+    GlobalContextSummary,
+    Hit,
+    LeanEdge,
+    Lease,
+    Manifest,
+    Permission,
+    Row,
+    Vector,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,8 +111,8 @@ class Tenant(Protocol):
         """For each value, how many rows `find` would name for it alone (0 included)."""
         ...
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
-        """Edges that have both ends among these entities, by ascending key."""
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
+        """Edges that have both ends among these entities, in no order."""
         ...
 
     async def search_vectors(

@@ -23,6 +23,7 @@ from overstory.models import (
     Entity,
     GlobalContextSummary,
     Hit,
+    LeanEdge,
     Lease,
     Manifest,
     Permission,
@@ -128,10 +129,10 @@ class MemoryTenant:
         counts = Counter(value for row in self._own(kind) for value in _values(row, field))
         return {value: counts[value] for value in values}
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         nodes = set(node_ids)
         edges = [stored.row for stored in self._rows.of(Edge).values() if isinstance(stored.row, Edge)]
-        return sorted((e for e in edges if e.source_id in nodes and e.target_id in nodes), key=lambda e: e.key)
+        return [LeanEdge.of(edge) for edge in edges if edge.source_id in nodes and edge.target_id in nodes]
 
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None

@@ -58,7 +58,7 @@ def decoder(form: Form) -> Callable[[Any], Any] | None:
     return special.get(form) or (lambda stored: forms.decode(form, stored))
 
 
-_dataset_id = lru_cache(maxsize=256)(uuid_of)
+dataset_id_of = lru_cache(maxsize=256)(uuid_of)
 """The same for all rows of a tenant."""
 
 
@@ -78,7 +78,7 @@ class Codec(Generic[RowT]):
         self._names = [column.name for column in every]
         self._decoders = [(i, decode) for i, c in enumerate(every) if (decode := decoder(c.form)) is not None]
         place = self._names.index("dataset_id")
-        self._decoders = [(i, _dataset_id if i == place else decode) for i, decode in self._decoders]
+        self._decoders = [(i, dataset_id_of if i == place else decode) for i, decode in self._decoders]
         self._columns = {name: table.sql(name) for name in self._names}
 
     def encode(self, row: RowT) -> list[Any]:

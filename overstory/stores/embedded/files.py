@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
+
 from overstory.errors import DatasetNotFoundError
 from overstory.stores.embedded.connections import Database
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.matrix import Matrices
+from overstory.stores.embedded.waves import ReadingThread
 
 
 class OpenFiles:
@@ -19,6 +22,7 @@ class OpenFiles:
     def __init__(self, limit: int, busy_seconds: float) -> None:
         self._limit, self._busy_seconds = limit, busy_seconds
         self._files: OrderedDict[Path, Database] = OrderedDict()
+        self.thread = ReadingThread()
         self._begin()
 
     def _begin(self) -> None:
@@ -42,6 +46,12 @@ class OpenFiles:
                 yield database
             finally:
                 self._give_back(path)
+
+    @contextmanager
+    def read(self, path: Path) -> Iterator[apsw.Connection]:
+        """A transaction of the open file that only reads; errors as `use`."""
+        with self.use(path) as database, database.read() as connection:
+            yield connection
 
     def forget(self, path: Path) -> None:
         """Close a file that is about to be removed, and drop what is known of it."""

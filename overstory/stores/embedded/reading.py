@@ -1,6 +1,6 @@
 """Reads of a dataset's file by keys and by fields. Each function runs inside one transaction, on its connection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -10,11 +10,13 @@ import apsw
 import numpy as np
 
 from overstory.columns import RowT
-from overstory.models import Edge, GlobalContextSummary, Row, Vector
-from overstory.stores.embedded.codec import codec_of
+from overstory.ids import uuid_of
+from overstory.models import GlobalContextSummary, LeanEdge, Row, Vector
+from overstory.stores.embedded.codec import codec_of, dataset_id_of
 from overstory.stores.embedded.connections import fetch, number
 from overstory.stores.embedded.schema import Table, table_of
 
+_LEAN_EDGE = ", ".join(f"t.{name}" for name in LeanEdge._fields)
 _TEXT_VALUES = "(SELECT CAST(value AS TEXT) FROM carray(?))"
 
 
@@ -91,18 +93,16 @@ def tally(
     return counts
 
 
-def edges_between(connection: apsw.Connection, node_ids: Sequence[UUID]) -> list[Edge]:
+def edges_between(connection: apsw.Connection, node_ids: Sequence[UUID]) -> list[LeanEdge]:
     if not node_ids:
         return []
-    ends = {node.bytes for node in node_ids}
-    # The second end is looked at here: with both in SQL, SQLite may try every pair of them.
-    touching = fetch(
-        connection, "SELECT t.key, t.target_id FROM Edge t WHERE t.source_id IN carray(?)", (apsw.carray(tuple(ends)),)
-    )
-    keys = tuple(key for key, target in touching if target in ends)
-    if not keys:
-        return []
-    return sorted(_rows(connection, Edge, "t.key IN carray(?)", (apsw.carray(keys),)), key=lambda edge: edge.key)
+    # The plus keeps SQLite from looking for the targets by their index, which would try every pair of ends.
+    sql = f"SELECT {_LEAN_EDGE} FROM Edge t WHERE t.source_id IN carray(?) AND +t.target_id IN carray(?)"
+    ends = _blobs(dict.fromkeys(node_ids))
+    return [
+        LeanEdge(uuid_of(key), dataset_id_of(home), uuid_of(source), name, uuid_of(target), text, importance, feedback)
+        for key, home, source, name, target, text, importance, feedback in fetch(connection, sql, (ends, ends))
+    ]
 
 
 def areas(
@@ -128,7 +128,7 @@ def _rows(
     return [codec.decode(row, left_out) for row in fetch(connection, sql, values)]
 
 
-def _blobs(ids: Sequence[UUID]) -> "apsw.CArrayBinding":
+def _blobs(ids: Iterable[UUID]) -> "apsw.CArrayBinding":
     return apsw.carray(tuple(id_.bytes for id_ in ids))
 
 

@@ -10,7 +10,17 @@ from functools import cached_property
 from typing import Any
 
 from overstory.columns import Column, Form, columns_of
-from overstory.models import FINDABLE, KINDS, TEXT_KINDS, VECTOR_KINDS, Entity, GlobalContextSummary, PendingChange, Row
+from overstory.models import (
+    FINDABLE,
+    KINDS,
+    TEXT_KINDS,
+    VECTOR_KINDS,
+    Edge,
+    Entity,
+    GlobalContextSummary,
+    PendingChange,
+    Row,
+)
 
 APPLICATION_ID = 0x4F565354
 VERSION = 1
@@ -27,6 +37,8 @@ _SQL_TYPES = {
     Form.CONTENT: "TEXT",
 }
 _LISTS = (Form.IDS, Form.TEXTS)
+_BESIDE: dict[tuple[type[Row], str], tuple[str, ...]] = {(Edge, "source_id"): ("target_id",)}
+"""Further fields of an index, so that `edges_between` sees there which edges it needs."""
 _STATE = (
     "CREATE TABLE state(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "INSERT INTO state VALUES ('next_rid', 1), ('forgotten', 0), ('deleted', 0), ('erased', 0)",
@@ -104,13 +116,14 @@ def statements(shared: bool) -> list[str]:
 
 
 def _statements(table: Table, shared: bool) -> list[str]:
-    columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.form]}{"" if c.nullable else " NOT NULL"}' for c in table.columns)
-    made = [f"CREATE TABLE {table.name}(rid INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, {columns})"]
+    typed = ", ".join(f'"{c.name}" {_SQL_TYPES[c.form]}{"" if c.nullable else " NOT NULL"}' for c in table.columns)
+    made = [f"CREATE TABLE {table.name}(rid INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, {typed})"]
     for field in FINDABLE[table.kind]:
         if field in table.links:
             made.append(f"CREATE TABLE {table.link(field)}(value, key BLOB, PRIMARY KEY(value, key)) WITHOUT ROWID")
         else:
-            made.append(f'CREATE INDEX {table.name}_by_{field} ON {table.name}("{field}", key)')
+            columns = ", ".join(f'"{name}"' for name in (field, *_BESIDE.get((table.kind, field), ()), "key"))
+            made.append(f"CREATE INDEX {table.name}_by_{field} ON {table.name}({columns})")
     if shared:
         made.append(f"CREATE INDEX {table.name}_own ON {table.name}(dataset_id, key)")
     if table.has_vectors:

@@ -1,7 +1,8 @@
 """All datasets below one home: `registry.db`, and `datasets/` with a file for each, or one for all that share it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -16,6 +17,7 @@ from overstory.stores.embedded.connections import Database
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
 from overstory.stores.embedded.tenant import EmbeddedTenant
+from overstory.stores.embedded.waves import Reading
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class EmbeddedStore:
         self._shared, self._busy_seconds, self._clock = not access_control, busy_seconds, clock
         self._files = OpenFiles(open_datasets, busy_seconds)
         self._registry = Database(self._home / "registry.db", busy_seconds=busy_seconds)
+        self._reading_registry = _reading_of(self._registry)
         with translated(self._registry.path):
             connections.create(self._registry.path, registry.STATEMENTS, busy_seconds=busy_seconds)
 
@@ -96,12 +99,12 @@ class EmbeddedStore:
         return await self._read(registry.permissions, dataset_id, user_id)
 
     async def tenant(self, dataset: Dataset) -> EmbeddedTenant:
-        def open_tenant() -> EmbeddedTenant:
-            existing = self._read_registry(registry.existing, dataset.id)
-            with self._files.use(self._path(dataset.id)) as database, database.read():
-                return EmbeddedTenant(self._files, database.path, existing, shared=self._shared)
+        def open_tenant(connection: apsw.Connection) -> EmbeddedTenant:
+            existing = registry.existing(connection, dataset.id)
+            with self._files.read(self._path(dataset.id)):
+                return EmbeddedTenant(self._files, self._path(dataset.id), existing, shared=self._shared)
 
-        return await asyncio.to_thread(open_tenant)
+        return await self._files.thread.run(self._reading_registry, open_tenant)
 
     async def read_manifest(self, dataset_id: UUID) -> Manifest:
         return await self._read(registry.read_manifest, dataset_id)
@@ -157,7 +160,9 @@ class EmbeddedStore:
     async def _read(
         self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return await asyncio.to_thread(lambda: self._read_registry(function, *args, **kwargs))
+        return await self._files.thread.run(
+            self._reading_registry, lambda connection: function(connection, *args, **kwargs)
+        )
 
     async def _write(
         self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -167,7 +172,7 @@ class EmbeddedStore:
     def _read_registry(
         self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        with translated(self._registry.path), self._registry.read() as connection:
+        with self._reading_registry() as connection:
             return function(connection, *args, **kwargs)
 
     def _write_registry(
@@ -175,3 +180,12 @@ class EmbeddedStore:
     ) -> T:
         with translated(self._registry.path), self._registry.write() as connection:
             return function(connection, *args, **kwargs)
+
+
+def _reading_of(database: Database) -> Reading:
+    @contextmanager
+    def reading() -> Iterator[apsw.Connection]:
+        with translated(database.path), database.read() as connection:
+            yield connection
+
+    return reading

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
@@ -9,12 +10,13 @@ from uuid import UUID
 import apsw
 
 from overstory.columns import RowT
-from overstory.models import Dataset, Edge, GlobalContextSummary, Hit, Row, Vector, Vectors
+from overstory.models import Dataset, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
 from overstory.stores.embedded import erasing, reading, tables, writing
 from overstory.stores.embedded.connections import size_bytes
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
+from overstory.stores.embedded.matrix import Matrix
 from overstory.stores.embedded.reading import Scope
 from overstory.stores.embedded.schema import table_of
 from overstory.stores.embedded.searching import search_text
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_LARGE_BYTES = 8 * 2**20
+"""From here on a matrix is searched beside others, not after them."""
 
 
 class EmbeddedTenant:
@@ -31,6 +35,7 @@ class EmbeddedTenant:
 
     def __init__(self, files: OpenFiles, path: Path, dataset: Dataset, *, shared: bool) -> None:
         self._files, self._path = files, path
+        self._reading = partial(files.read, path)
         self._scope = Scope(dataset.id, shared)
         self._dimensions = dataset.embedding_dimensions
 
@@ -74,7 +79,7 @@ class EmbeddedTenant:
         checks.check_findable(kind, field)
         return await self._read(reading.tally, self._scope, kind, field, values)
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         return await self._read(reading.edges_between, node_ids)
 
     async def search_vectors(
@@ -82,13 +87,13 @@ class EmbeddedTenant:
     ) -> list[Hit]:
         query = checks.check_query(kind, vector, limit, generation, self._dimensions)
 
-        def search() -> list[Hit]:
-            with self._files.use(self._path) as database:
-                with database.read() as connection:
-                    matrix = self._files.matrices.current(connection, self._path, kind, self._dimensions)
-                return matrix.search(query, limit, generation)
+        def search(connection: apsw.Connection) -> list[Hit] | Matrix:
+            matrix = self._files.matrices.current(connection, self._path, kind, self._dimensions)
+            return matrix if matrix.nbytes > _LARGE_BYTES else matrix.search(query, limit, generation)
 
-        return await asyncio.to_thread(search)
+        found = await self._files.thread.run(self._reading, search)
+        # The product of a large matrix frees other threads to run.
+        return await asyncio.to_thread(found.search, query, limit, generation) if isinstance(found, Matrix) else found
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         checks.check_text_kind(kind)
@@ -142,11 +147,7 @@ class EmbeddedTenant:
     async def _read(
         self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        def run() -> T:
-            with self._files.use(self._path) as database, database.read() as connection:
-                return function(connection, *args, **kwargs)
-
-        return await asyncio.to_thread(run)
+        return await self._files.thread.run(self._reading, lambda connection: function(connection, *args, **kwargs))
 
     async def _write(
         self, function: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -14,7 +14,7 @@ from uuid import UUID
 from weaviate.classes.query import Filter
 
 from overstory.columns import Form, RowT
-from overstory.models import Edge, GlobalContextSummary, Row, Vector
+from overstory.models import Edge, GlobalContextSummary, LeanEdge, Row, Vector
 from overstory.stores.weaviate import connecting, wire
 from overstory.stores.weaviate.calls import together
 from overstory.stores.weaviate.codec import row_of, text_key
@@ -212,15 +212,15 @@ async def _tally_some(rows: Rows, field: str, values: Sequence[Any]) -> dict[Any
     return counts
 
 
-async def edges_between(rows: Rows, node_ids: Sequence[UUID]) -> list[Edge]:
+async def edges_between(rows: Rows, node_ids: Sequence[UUID]) -> list[LeanEdge]:
     nodes = set(node_ids)
     if not nodes:
         return []
     # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
     also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
     found = await rows.holding("source_id", nodes, rows.properties, also=also)
-    edges = [edge for stored in found.values() if (edge := row_of(Edge, stored, rows.scope.known)).target_id in nodes]
-    return sorted(edges, key=lambda edge: edge.key)
+    edges = (row_of(Edge, stored, rows.scope.known) for stored in found.values())
+    return [LeanEdge.of(edge) for edge in edges if edge.target_id in nodes]
 
 
 async def areas(rows: Rows, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:

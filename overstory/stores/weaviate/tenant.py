@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from overstory.columns import RowT
-from overstory.models import Dataset, DocumentChunk, Edge, GlobalContextSummary, Hit, Row, Vector, Vectors
+from overstory.models import Dataset, DocumentChunk, Edge, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
 from overstory.stores.weaviate import reading, searching, tables, writing
 from overstory.stores.weaviate.address import FLAT
@@ -71,7 +71,7 @@ class WeaviateTenant:
         checks.check_findable(kind, field)
         return await reading.tally(await self._rows(kind), field, values)
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[Edge]:
+    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         return await reading.edges_between(await self._rows(Edge), node_ids)
 
     async def search_vectors(

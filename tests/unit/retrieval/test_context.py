@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from overstory import ids
-from overstory.models import DocumentChunk, Edge, Entity
+from overstory.models import DocumentChunk, Edge, Entity, LeanEdge
 from overstory.tokens import estimate_tokens
 from retrieval.context import (
     CONTENT_END,
@@ -51,7 +51,7 @@ def person(name, description=""):
 
 
 def works_on(source, target, name="works_on"):
-    return Edge(
+    edge = Edge(
         id=ids.make_id(source.id, name, target.id),
         dataset_id=HOME,
         source_id=source.id,
@@ -59,6 +59,7 @@ def works_on(source, target, name="works_on"):
         target_id=target.id,
         chunk_id=HOME,
     )
+    return LeanEdge.of(edge)
 
 
 def passage(text, mentioned=(), date=""):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overstory import ids
-from overstory.models import DocumentChunk, Edge, Entity, TextSummary
+from overstory.models import DocumentChunk, Edge, Entity, LeanEdge, TextSummary
 from retrieval.fragment import CONTAINS, MADE_FROM, NEUTRAL_DISTANCE, PENALTY_DISTANCE, cut, cut_now, merged, project
 from retrieval.projections import Material
 
@@ -23,7 +23,7 @@ def entity(name, **weights):
 
 def edge(source, name, target, **weights):
     key = ids.edge_id(source.id, name, target.id)
-    return Edge(
+    edge = Edge(
         id=key,
         dataset_id=HOME,
         source_id=source.id,
@@ -32,6 +32,7 @@ def edge(source, name, target, **weights):
         chunk_id=DOCUMENT,
         **weights,
     )
+    return LeanEdge.of(edge)
 
 
 def chunk(text, *mentioned):
@@ -52,7 +53,7 @@ LABEL = ids.label_id(HOME, "works_on")
 
 
 def test_a_connection_costs_the_weighted_distances_of_both_ends_and_the_edge():
-    anna, edge_ = replace(ANNA, importance_weight=1.0), replace(WORKS_ON, importance_weight=0.0)
+    anna, edge_ = replace(ANNA, importance_weight=1.0), WORKS_ON._replace(importance_weight=0.0)
     material = Material(
         entities=[anna, NORTHSTAR], edges=[edge_], distances={ANNA.id: 0.2, NORTHSTAR.id: 0.4, LABEL: 0.8}
     )
@@ -73,7 +74,7 @@ def test_what_was_not_compared_costs_the_penalty():
 def test_a_label_is_matched_in_any_spelling_that_has_its_id():
     material = Material(
         entities=[ANNA, NORTHSTAR],
-        edges=[replace(WORKS_ON, relationship_name="Works_On")],
+        edges=[WORKS_ON._replace(relationship_name="Works_On")],
         distances={ANNA.id: 0.1, NORTHSTAR.id: 0.1, LABEL: 0.1},
     )
 
