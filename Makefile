@@ -41,7 +41,7 @@ lock: ## pin the versions anew (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
 		pyproject.toml --extra local -o requirements/demo.txt
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
-		pyproject.toml --all-extras --group test --group check -o requirements/develop.txt
+		pyproject.toml --all-extras --group test --group check --group docs -o requirements/develop.txt
 
 prefect-check: $(VENV)/.develop ## kills, cancels and restarts against a real Prefect server (minutes)
 	@OVERSTORY_TEST_PREFECT_LONG=1 $(BIN)/python -m pytest tests/prefect tests/flows/test_deployments.py $(ARGS)

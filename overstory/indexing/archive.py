@@ -126,7 +126,10 @@ async def _place(store: Store, wanted: Dataset) -> tuple[Dataset, Tenant]:
     if known is not None:
         tenant = await store.tenant(known)
         if not await _may_import(store, tenant):
-            raise UsageError(f"The archive's dataset is here already, as {known.name!r}: forget it first.")
+            raise UsageError(
+                f"The archive's dataset is here already, as {known.name!r}: forget it first, or import into another home "
+                "(--home) or store."
+            )
         return known, tenant
     dataset = await store.create_dataset(wanted)
     if dataset.id != wanted.id:

@@ -1,5 +1,8 @@
+import ast
+import json
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,3 +49,29 @@ def test_reading_adds_the_map_and_nothing_else(capsys: pytest.CaptureFixture[str
     assert "World summary:" not in local
     assert "Relevant areas:" in after[:nodes]
     assert before + after[nodes:] == local
+
+
+def cells_of(name: str) -> list[str]:
+    notebook = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+async def test_the_notebook_shows_the_graph_and_draws_the_tree(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    scope: dict[str, Any] = {}
+
+    for cell in cells_of("graph_in_networkx.ipynb"):
+        code = compile(cell, "graph_in_networkx.ipynb", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if (waiting := eval(code, scope)) is not None:
+            await waiting
+
+    shown = capsys.readouterr().out
+    assert "example-notebook at generation 1" in shown
+    assert "the same graph: True" in shown
+    assert [figure.get_axes()[0].get_title() for figure in map(scope["plt"].figure, (1, 2))] == [
+        "48 summaries under one root",
+        "",
+    ]
+    scope["plt"].close("all")

@@ -288,3 +288,25 @@ def test_a_dataset_of_another_embedder_can_be_seen_and_forgotten(
     assert "EMBEDDING_DIMENSIONS=384" in asked.stderr
     assert seen == [0, 0, 0]
     assert run("forget", "--dataset", indexed, "--yes").exit_code == 0
+
+
+@pytest.mark.parametrize("form", ["graphml", "jsonl"])
+def test_a_graph_is_written_into_one_file(run: Any, run_json: Any, indexed: str, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"out.{form}"
+
+    written = run_json("export", str(file), "-d", indexed, "--format", form)
+    again = run("export", str(file), "-d", indexed, "--format", form)
+
+    assert written["nodes"] > 15
+    assert written["file"] == str(file)
+    assert again.exit_code == 2
+    assert "already" in again.stderr
+
+
+def test_a_copy_beside_its_original_is_refused_with_the_reason(run: Any, indexed: str, tmp_path: Path) -> None:
+    run("export", str(tmp_path / "out"), "--dataset", indexed)
+
+    result = run("import", str(tmp_path / "out"), "--name", "copy")
+
+    assert result.exit_code == 2
+    assert "is here already, as 'north': forget it first, or import into another home" in result.stderr
