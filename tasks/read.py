@@ -1,6 +1,6 @@
 """Read sources and store their documents and chunks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from overstory.indexing import documents, reading
@@ -41,7 +41,13 @@ async def read_sources(dataset_id: UUID, data: SourceInput, node_set: tuple[str,
         batch[outcome.source] = outcome
     await _take_in(opened, batch, report)
     watcher().end(STAGE)
-    return report
+    return replace(  # a source may be given twice
+        report, document_ids=_each_once(report.document_ids), chunk_ids=_each_once(report.chunk_ids)
+    )
+
+
+def _each_once(keys: list[UUID]) -> list[UUID]:
+    return list(dict.fromkeys(keys))
 
 
 def _skipped(skip: SkippedSource) -> DocumentOutcome:

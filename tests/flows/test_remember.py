@@ -73,3 +73,14 @@ async def test_odd_names_are_only_names():
 
     assert len(result.documents) == len(odd)
     assert (await datasets.status('odd "dataset" `name`\n## x')).documents == len(odd)
+
+
+@pytest.mark.parametrize("texts", [("first", "first"), ("first", "second"), ("first", "second", "first")])
+async def test_a_source_that_is_given_twice_is_read_once_and_the_last_text_stays(texts: tuple[str, ...]):
+    documents = [SourceDocument(f"Ada Brook wrote the {text} note.", "note.md") for text in texts]
+
+    result = await remember(documents, "twice")
+
+    assert [one.status for one in result.documents][0] is DocumentStatus.ADDED
+    nodes, _ = await datasets.graph_data("twice")
+    assert [about["text"] for _, about in nodes if about["type"] == "DocumentChunk"] == [documents[-1].text]
