@@ -1,26 +1,38 @@
 """What requests say. Names and defaults are those of the library's calls."""
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from overstory.access import MAX_NAME_CHARACTERS
 from overstory.indexing.cleaning import clean
 from overstory.indexing.sources import MAX_SOURCE_CHARACTERS, SourceDocument
-from overstory.results import SearchType
+from overstory.judging import STEP, Feedback
+from overstory.results import RecallResult, SearchType
 
 MAX_WAIT_SECONDS = 300
 _MOST = 1_000
 MAX_QUESTION_CHARACTERS = 32_000
+_MOST_EVIDENCE = 10_000
+_MOST_MOVED = STEP + 1e-9  # as floating point subtracts
 _LONGEST_NUMBER = 2**31 - 1
 
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS), AfterValidator(clean)]
+
+def _name(value: str) -> str:
+    if not (cleaned := clean(value)).strip():
+        raise ValueError("it has no visible character")
+    return cleaned
+
+
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS), AfterValidator(_name)]
 Text = Annotated[str, AfterValidator(clean)]
 """Without control characters, which nobody types."""
 Flag = Annotated[bool, Field(strict=True)]
 Number = Annotated[float, Field(strict=True)]
 Whole = Annotated[int, Field(strict=True)]
 Tag = Annotated[str, Field(min_length=1, pattern=r"\S")]
+QueryTag = Annotated[str, Field(max_length=MAX_NAME_CHARACTERS)]
 Wait = Annotated[Number, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for another writer.")]
 Count = Annotated[Whole, Field(ge=0, le=_LONGEST_NUMBER)]
 Usd = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
@@ -72,6 +84,35 @@ class ImproveForm(Form):
     max_cost_usd: Usd | None = None
 
 
+class RebuildForm(Form):
+    """What is left out stays as the served index has it."""
+
+    dataset: Name = "main_dataset"
+    reuse_unchanged: Flag = Field(
+        default=False,
+        description="Keep texts whose inputs, prompt and model are the same, and pay for the others only.",
+    )
+    bucketing_strategy: Literal["graph", "vector"] | None = None
+    max_bucket_size: Whole | None = Field(default=None, ge=2, le=_MOST)
+    placement_distance_threshold: Number | None = Field(default=None, ge=0, le=2)
+    min_overlap: Number | None = Field(default=None, ge=0, le=1)
+    background: Flag = Field(default=False, description="Answer at once with a job.")
+    wait_seconds: Wait = 0
+    max_calls: Count | None = None
+    max_cost_usd: Usd | None = None
+
+    def tree_options(self) -> dict[str, Any]:
+        """Those that were given."""
+        names = ("bucketing_strategy", "max_bucket_size", "placement_distance_threshold", "min_overlap")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+class RollbackForm(Form):
+    dataset: Name = "main_dataset"
+    generation: Count
+    wait_seconds: Wait = 0
+
+
 class PreviewForm(Form):
     dataset: Name = "main_dataset"
 
@@ -83,6 +124,39 @@ class ForgetForm(Form):
     )
     prove: Flag = False
     wait_seconds: Wait = 0
+
+
+class ForgetSessionForm(Form):
+    session_id: str = Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"\S")
+
+
+class FeedbackForm(Form):
+    result: RecallResult = Field(description="A `result` of recall, as it came.")
+    score: Number = Field(ge=-1, le=1, description="From -1, wrong or misled by its evidence, to 1, just right.")
+    text: str = Field(
+        default="", max_length=MAX_QUESTION_CHARACTERS, description="Why; it comes back, nothing keeps it."
+    )
+
+    @field_validator("result")
+    @classmethod
+    def _not_endless(cls, result: RecallResult) -> RecallResult:
+        if len(result.evidence.passages) + len(result.evidence.triplets) > _MOST_EVIDENCE:
+            raise ValueError(f"its evidence may name {_MOST_EVIDENCE:,} passages and triplets at most")
+        return result
+
+
+class UndoFeedbackForm(Form):
+    """What feedback has answered, as it came."""
+
+    dataset_id: UUID
+    score: Number = Field(ge=-1, le=1)
+    text: str = Field(default="", max_length=MAX_QUESTION_CHARACTERS)
+    moved: dict[UUID, Annotated[float, Field(ge=-_MOST_MOVED, le=_MOST_MOVED)]] = Field(
+        max_length=4 * _MOST_EVIDENCE, description="By how much each weight was moved."
+    )
+
+    def feedback(self) -> Feedback:
+        return Feedback(dataset_id=self.dataset_id, score=self.score, text=self.text, moved=self.moved)
 
 
 class MapForm(Form):

@@ -12,6 +12,8 @@ from overstory.serve.app import make_app
 from overstory.serve.options import ServeOptions
 
 _GRACE_SECONDS = 10
+_HEAD_BYTES = 1 << 20
+"""The longest head of a request: what options in an address may take at most fits in."""
 
 
 def run(options: ServeOptions, ready: Callable[[str], None]) -> None:
@@ -31,6 +33,7 @@ def run(options: ServeOptions, ready: Callable[[str], None]) -> None:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         limit_concurrency=512,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
     )
     with contextlib.suppress(KeyboardInterrupt):  # which is how one stops it
         asyncio.run(_serve(uvicorn.Server(config), bound, options, ready))

@@ -202,6 +202,11 @@ class RecallAnswer(BaseModel):
     results: list[RecallView]
 
 
+class SessionForgotten(BaseModel):
+    erased: bool
+    """Whether there was such a conversation."""
+
+
 class StageView(BaseModel):
     name: str
     total: int

@@ -1,15 +1,17 @@
 """The verbs that take their time, each as a job and the work to be done for it: over HTTP and over MCP the same."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import TypeAlias, TypeVar
 
 import overstory
 from overstory import access
 from overstory.indexing.sources import SourceInput
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import Permission
-from overstory.results import ImproveResult, RememberResult
+from overstory.results import ImproveResult, IndexResult, RememberResult
 from overstory.runtime import Runtime
-from overstory.serve.forms import ImproveForm, RememberOptions
+from overstory.serve.forms import ImproveForm, RebuildForm, RememberOptions
 from overstory.serve.jobs import Job
 
 R = TypeVar("R")
@@ -48,3 +50,25 @@ async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[Impr
         )
 
     return Job.of("improve", opened, user), work
+
+
+async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[IndexResult]":
+    opened = await access.find_dataset(runtime, form.dataset, user, Permission.WRITE)
+    elsewhere = form.background and runtime.settings.orchestration.wanted
+    served = (await runtime.store.read_manifest(opened.dataset.id)).current
+    options = {name: getattr(served, name) if served else first for name, first in asdict(TreeOptions()).items()}
+
+    async def work() -> IndexResult:
+        return await overstory.global_context_index_pipeline(
+            user,
+            opened.dataset.id,
+            rebuild=True,
+            reuse_unchanged=form.reuse_unchanged,
+            **{**options, **form.tree_options()},
+            run_in_background=elsewhere,
+            wait_seconds=form.wait_seconds,
+            max_calls=form.max_calls,
+            max_cost_usd=form.max_cost_usd,
+        )
+
+    return Job.of("rebuild", opened, user), work

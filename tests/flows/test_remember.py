@@ -81,6 +81,6 @@ async def test_a_source_that_is_given_twice_is_read_once_and_the_last_text_stays
 
     result = await remember(documents, "twice")
 
-    assert [one.status for one in result.documents][0] is DocumentStatus.ADDED
+    assert result.documents[0].status is DocumentStatus.ADDED
     nodes, _ = await datasets.graph_data("twice")
     assert [about["text"] for _, about in nodes if about["type"] == "DocumentChunk"] == [documents[-1].text]

@@ -55,6 +55,12 @@ async def test_another_users_dataset_is_not_there(make_client: MakeClient, ring:
         for path in ("", "/tree", "/generations", "/builds", "/export", "/search?q=launch"):
             answer = await client.get(f"/v1/datasets/{name}{path}", headers=eve)
             assert (answer.status_code, answer.json()["data"].get("nearest")) == (404, None)
+    verbs = {"improve": {}, "preview": {}, "rebuild": {}, "rollback": {"generation": 0}, "forget": {"documents": "all"}}
+    for verb, form in verbs.items():
+        answer = await client.post(f"/v1/{verb}", json={"dataset": dataset_id, **form}, headers=eve)
+        assert (answer.status_code, answer.json()["data"].get("nearest")) == (404, None)
+    undone = {"dataset_id": dataset_id, "score": 1, "moved": {}}
+    assert (await client.post("/v1/feedback/undo", json=undone, headers=eve)).status_code == 404
     asked = await client.post("/v1/recall", json={"query_text": "launch?", "datasets": [dataset_id]}, headers=eve)
     near = await client.get("/v1/datasets/secret note", headers=ada)
 
@@ -228,3 +234,12 @@ async def test_a_form_that_makes_no_sense_is_told_what_to_change(client: httpx.A
     assert all(400 <= one.status_code < 500 for one in answers), [one.text for one in answers]
     assert all(one.headers["content-type"] == problems.MEDIA_TYPE for one in answers)
     assert "no_such_option" in answers[0].json()["detail"]
+
+
+async def test_a_name_of_control_characters_is_refused(client: httpx.AsyncClient) -> None:
+    answers = [
+        await client.post("/v1/improve", json={"dataset": "\x00"}),
+        await client.post("/v1/remember/files", files={"files": ("a.md", b"x")}, params={"dataset": "\x01 "}),
+    ]
+
+    assert [one.status_code for one in answers] == [422, 422]

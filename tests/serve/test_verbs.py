@@ -5,11 +5,14 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
 
-from overstory import datasets
+from overstory import access, datasets
+from overstory.models import Entity, Permission
+from overstory.runtime import current_runtime
 from overstory.serve.uploads import source_of
 from tests.serve.conftest import texts
 
@@ -187,3 +190,99 @@ async def test_each_part_of_the_map_names_the_node_that_it_came_from(built: http
     assert map_parts[0]["kind"] == "root"
     assert all(node["text"].strip() == part["text"].strip() for node, part in zip(nodes, map_parts, strict=True))
     assert all(part["nodes"] for part in found["parts"] if part["kind"] == "node")
+
+
+async def test_a_rebuild_keeps_the_shape_and_may_keep_the_texts(built: httpx.AsyncClient) -> None:
+    anew = (await built.post("/v1/rebuild", json={"dataset": "notes"})).json()
+    kept = (await built.post("/v1/rebuild", json={"dataset": "notes", "reuse_unchanged": True})).json()
+    other = {"dataset": "notes", "bucketing_strategy": "vector", "max_bucket_size": 3}
+    shaped = (await built.post("/v1/rebuild", json=other)).json()
+
+    assert (anew["status"], anew["reused"]) == ("published", 0)
+    assert (kept["written"], kept["reused"]) == (0, anew["written"])
+    assert shaped["status"] == "published"
+    served = (await built.get("/v1/datasets/notes")).json()["status"]
+    assert (served["bucketing_strategy"], served["max_bucket_size"]) == ("vector", 3)
+
+
+async def test_a_rebuild_in_the_background_is_a_job(built: httpx.AsyncClient) -> None:
+    begun = await built.post("/v1/rebuild", json={"dataset": "notes", "background": True})
+
+    job = begun.json()
+    while job["state"] == "running":
+        await asyncio.sleep(0.02)
+        job = (await built.get(begun.headers["location"])).json()
+
+    assert (begun.status_code, job["verb"]) == (202, "rebuild")
+    assert job["result"]["generation"] == 2
+
+
+async def test_a_kept_generation_is_served_again(built: httpx.AsyncClient) -> None:
+    await built.post("/v1/rebuild", json={"dataset": "notes"})
+
+    rolled = (await built.post("/v1/rollback", json={"dataset": "notes", "generation": 1})).json()
+    unknown = await built.post("/v1/rollback", json={"dataset": "notes", "generation": 9})
+
+    assert rolled["serving"] == 1
+    assert (await built.get("/v1/datasets/notes/generations")).json() == rolled
+    assert (unknown.status_code, unknown.json()["data"]["available"]) == (404, [1, 2])
+
+
+async def weights() -> dict[str, float]:
+    nodes, _ = await datasets.graph_data("notes")
+    runtime = await current_runtime()
+    opened = await access.find_dataset(runtime, "notes", None, Permission.READ)
+    rows = await opened.tenant.get(Entity, [key for key, about in nodes if about["type"] == "Entity"])
+    return {row.name: row.feedback_weight for row in rows}
+
+
+async def test_feedback_moves_weights_and_is_undone(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who moved the launch?", "query_type": "GRAPH_COMPLETION", "datasets": ["notes"]}
+    (answer,) = (await built.post("/v1/recall", json=form)).json()["results"]
+    before = await weights()
+
+    given = await built.post("/v1/feedback", json={"result": answer["result"], "score": 1, "text": "just right"})
+    after = await weights()
+    undone = await built.post("/v1/feedback/undo", json=given.json())
+
+    assert given.json()["text"] == "just right"
+    assert before != after and max(after.values()) > max(before.values())
+    assert (undone.status_code, undone.content) == (204, b"")
+    assert await weights() == pytest.approx(before)
+
+
+async def test_a_streamed_answer_takes_feedback_too(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who moved the launch?", "datasets": ["notes"], "stream": True}
+    lines = (await built.post("/v1/recall", json=form)).text.split("\n")
+    result = json.loads(lines[lines.index("event: result") + 1].removeprefix("data: "))
+
+    given = await built.post("/v1/feedback", json={"result": result, "score": -0.5})
+
+    assert given.status_code == 200
+    assert all(-0.1 <= change < 0 for change in given.json()["moved"].values())
+
+
+async def test_feedback_that_makes_no_sense_is_refused(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who moved the launch?", "datasets": ["notes"], "only_context": True}
+    (answer,) = (await built.post("/v1/recall", json=form)).json()["results"]
+    given = (await built.post("/v1/feedback", json={"result": answer["result"], "score": 1})).json()
+    elsewhere = {**answer["result"], "dataset_id": str(UUID(int=1))}
+    forged = {**given, "moved": dict.fromkeys(given["moved"], 0.9)}
+
+    answers = [
+        await built.post("/v1/feedback", json={"result": answer["result"], "score": 2}),
+        await built.post("/v1/feedback", json={"result": {"text": "yes"}, "score": 1}),
+        await built.post("/v1/feedback/undo", json=forged),
+        await built.post("/v1/feedback", json={"result": elsewhere, "score": 1}),
+    ]
+
+    assert [one.status_code for one in answers] == [422, 422, 422, 404]
+
+
+async def test_a_conversation_is_erased(built: httpx.AsyncClient) -> None:
+    form = {"query_text": "Who moved the launch?", "datasets": ["notes"], "session_id": "mine"}
+    await built.post("/v1/recall", json=form)
+
+    erased = [(await built.post("/v1/forget/session", json={"session_id": "mine"})).json() for _ in range(2)]
+
+    assert erased == [{"erased": True}, {"erased": False}]

@@ -86,7 +86,7 @@ function going(job) {
 }
 
 function ended(job) {
-  const index = job.result?.index;
+  const index = job.verb === "rebuild" ? job.result : job.result?.index;
   return el("div", { class: job.error ? "sheet problem" : "sheet" },
     el("div", { class: "row" }, el("strong", {}, `${job.verb}: ${index ? index.status : job.state}`), el("span", { class: "dim small" }, when(job.ended_at)), index?.degraded > 0 && el("span", { class: "chip warn" }, `${index.degraded} degraded`)),
     job.error && el("p", {}, job.error.detail),

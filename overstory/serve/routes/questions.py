@@ -1,4 +1,4 @@
-"""recall: in one piece, or as server-sent events."""
+"""recall, in one piece or as server-sent events, and what is thought of its answers."""
 
 import json
 import logging
@@ -11,10 +11,11 @@ from starlette.responses import Response
 
 import overstory
 from overstory.errors import OverstoryError
+from overstory.judging import Feedback
 from overstory.results import RecallResult
 from overstory.serve import problems
 from overstory.serve.context import TheCaller
-from overstory.serve.forms import RecallForm
+from overstory.serve.forms import FeedbackForm, RecallForm, UndoFeedbackForm
 from overstory.serve.jobs import plain
 from overstory.serve.prompt_parts import parts_of
 from overstory.serve.views import RecallAnswer, RecallView
@@ -23,12 +24,21 @@ from overstory.tokens import estimate_tokens
 logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/v1", tags=["verbs"])
 EVENTS = "text/event-stream"
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["piece", "result", "end", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""Of each event, as OpenAPI 3.2 has it."""
 
 
 @router.post(
     "/recall",
     response_model=RecallAnswer,
-    responses={200: {"content": {EVENTS: {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {EVENTS: {"itemSchema": _EVENT}}}},
 )
 async def recall(form: RecallForm, caller: TheCaller) -> RecallAnswer | Response:
     """Ask a question of one or several datasets."""
@@ -37,6 +47,18 @@ async def recall(form: RecallForm, caller: TheCaller) -> RecallAnswer | Response
     options = form.options()
     results = await overstory.recall(options.pop("query_text"), user=caller.user, **options)
     return RecallAnswer(results=[_view(result, explain=form.explain and form.only_context) for result in results])
+
+
+@router.post("/feedback")
+async def feedback(form: FeedbackForm, caller: TheCaller) -> Feedback:
+    """Say how good an answer was. It moves the weights of its evidence; what comes back undoes that."""
+    return await overstory.feedback(form.result, form.score, form.text, user=caller.user)
+
+
+@router.post("/feedback/undo", status_code=204)
+async def undo_feedback(form: UndoFeedbackForm, caller: TheCaller) -> None:
+    """Take a feedback back."""
+    await overstory.undo_feedback(form.feedback(), user=caller.user)
 
 
 def _view(result: RecallResult, *, explain: bool) -> RecallView:

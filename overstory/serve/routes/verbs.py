@@ -1,4 +1,4 @@
-"""remember, improve, preview and forget."""
+"""What is done to a dataset: remember, improve, preview, rebuild, rollback, forget."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Query, Response, UploadFile
 
 import overstory
+from overstory import datasets
 from overstory.indexing.sources import SkippedSource, SourceDocument
 from overstory.results import (
     DocumentOutcome,
@@ -14,6 +15,7 @@ from overstory.results import (
     ForgetResult,
     ImproveResult,
     IndexPreview,
+    IndexResult,
     RememberResult,
 )
 from overstory.serve import working
@@ -21,16 +23,20 @@ from overstory.serve.context import TheCaller, TheRuntime, TheServer
 from overstory.serve.forms import (
     MAX_WAIT_SECONDS,
     ForgetForm,
+    ForgetSessionForm,
     ImproveForm,
     Name,
     PreviewForm,
+    QueryTag,
+    RebuildForm,
     RememberForm,
     RememberOptions,
+    RollbackForm,
 )
 from overstory.serve.jobs import Job
 from overstory.serve.missing import NotThereError
 from overstory.serve.uploads import outcome_of
-from overstory.serve.views import JobView
+from overstory.serve.views import GenerationsView, JobView, SessionForgotten
 
 router = APIRouter(prefix="/v1", tags=["verbs"])
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
@@ -57,7 +63,7 @@ async def remember_files(
     caller: TheCaller,
     files: Annotated[list[UploadFile], File(min_length=1, max_length=_MOST_FILES)],
     dataset: Annotated[Name, Query()] = "main_dataset",
-    node_set: Annotated[list[str] | None, Query(max_length=1_000)] = None,
+    node_set: Annotated[list[QueryTag] | None, Query(max_length=100)] = None,
     self_improvement: Annotated[bool, Query()] = True,
     wait_seconds: Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS)] = 0,
 ) -> RememberResult:
@@ -84,6 +90,24 @@ async def improve(
     return await server.jobs.run(job, work, caller.request_id)
 
 
+@router.post("/rebuild", responses=_ACCEPTED)
+async def rebuild(
+    form: RebuildForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
+) -> IndexResult | JobView:
+    """Write the whole index anew while the old one is served."""
+    job, work = await working.rebuild(runtime, form, caller.user)
+    if form.background:
+        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
+    return await server.jobs.run(job, work, caller.request_id)
+
+
+@router.post("/rollback")
+async def rollback(form: RollbackForm, caller: TheCaller) -> GenerationsView:
+    """Serve a kept generation again, by one write. What came later comes back with the next improve."""
+    manifest = await datasets.rollback(form.dataset, form.generation, caller.user, wait_seconds=form.wait_seconds)
+    return GenerationsView(serving=manifest.serving, generations=list(manifest.generations))
+
+
 @router.post("/preview")
 async def preview(form: PreviewForm, caller: TheCaller) -> IndexPreview:
     """What bringing the index up to date would take; nothing is done or paid."""
@@ -102,6 +126,12 @@ async def forget(form: ForgetForm, caller: TheCaller) -> ForgetResult:
         wait_seconds=form.wait_seconds,
         prove=form.prove,
     )
+
+
+@router.post("/forget/session")
+async def forget_session(form: ForgetSessionForm, caller: TheCaller) -> SessionForgotten:
+    """Erase a conversation."""
+    return SessionForgotten(erased=await overstory.forget_session(form.session_id, user=caller.user))
 
 
 @router.get("/jobs/{job}")
