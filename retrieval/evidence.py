@@ -65,7 +65,7 @@ async def areas_of(tenant: Tenant, prelude: Prelude) -> tuple[AreaEvidence | Non
     """The root and the areas of a prelude, each with the documents that its facts rest on."""
     given = [*([prelude.root] if prelude.root else []), *prelude.areas]
     keys = sorted({summary for area in given for summary in _leaves(area)})
-    summaries = await tenant.get(TextSummary, keys) if keys else []
+    summaries = await tenant.get(TextSummary, keys, without=("entity_ids",)) if keys else []
     sources = await sources_of(tenant, (summary.document_id for summary in summaries))
     by_summary = {summary.id: sources.get(summary.document_id, "") for summary in summaries}
     root = _area(prelude.root, by_summary) if prelude.root else None

@@ -5,7 +5,7 @@ an entity or edge whose words are the document's, and every text of the index th
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
@@ -114,6 +114,26 @@ class _VisibleTenant:
             return [hit for hit in hits.result() if hit.key not in hidden]
         wider = await self._tenant.search_vectors(kind, vector, limit + len(hidden), generation=generation)
         return [hit for hit in wider if hit.key not in hidden][:limit]
+
+    async def search_rows(
+        self,
+        kind: type[RowT],
+        vector: Vector,
+        limit: int | None,
+        *,
+        generation: int | None = None,
+        without: Collection[str] = (),
+    ) -> list[tuple[RowT, float]]:
+        def search(count: int | None) -> Coroutine[None, None, list[tuple[RowT, float]]]:
+            return self._tenant.search_rows(kind, vector, count, generation=generation, without=without)
+
+        async with wave() as group:
+            finding, searching = group.create_task(self._hidden()), group.create_task(search(limit))
+        hidden, found = finding.result(), searching.result()
+        if not hidden.keys:
+            return found
+        wider = found if limit is None else await search(limit + len(hidden.keys))
+        return [(_shown(row, hidden), score) for row, score in wider if row.key not in hidden.keys][:limit]
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         async with wave() as group:

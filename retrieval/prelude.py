@@ -125,15 +125,14 @@ async def find_areas(tenant: Tenant, vector: QueryVector, dataset_id: UUID, gene
     """
     limit = count + SPARE_AREAS
     while count > 0:
-        hits = await tenant.search_vectors(GlobalContextSummary, await vector.get(), limit, generation=generation)
-        rows = {row.key: row for row in await tenant.get(GlobalContextSummary, [hit.key for hit in hits])}
+        found = await tenant.search_rows(GlobalContextSummary, await vector.get(), limit, generation=generation)
         candidates = [
-            Area(row, hit.score, clean_markdown(row.text))
-            for hit in hits
-            if (row := rows.get(hit.key)) and not row.is_root and row.dataset_id == dataset_id and _served(row)
+            Area(row, distance, clean_markdown(row.text))
+            for row, distance in found
+            if not row.is_root and row.dataset_id == dataset_id and _served(row)
         ]
         chosen = await _choose(tenant, candidates, generation, count)
-        if len(chosen) == count or len(hits) < limit:
+        if len(chosen) == count or len(found) < limit:
             return chosen
         limit *= 4
     return []

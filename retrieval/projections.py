@@ -56,13 +56,18 @@ class Material:
 async def matching(tenant: Tenant, vector: Vector, limit: int | None) -> Material:
     """What is nearest to the question, of each kind at most `limit`; everything for None."""
     async with wave() as group:
-        searches = {
-            kind: group.create_task(tenant.search_vectors(kind, vector, limit))
-            for kind in (Entity, DocumentChunk, TextSummary, RelationshipLabel)
-        }
-    found = {kind: search.result() for kind, search in searches.items()}
-    distances = {hit.key: hit.score for hit in chain.from_iterable(found.values())}
-    return await _read(tenant, _keys(found[Entity]), _keys(found[DocumentChunk]), _keys(found[TextSummary]), distances)
+        entities = group.create_task(tenant.search_rows(Entity, vector, limit))
+        chunks = group.create_task(tenant.search_rows(DocumentChunk, vector, limit, without=("graph",)))
+        summaries = group.create_task(tenant.search_rows(TextSummary, vector, limit, without=("entity_ids",)))
+        labels = group.create_task(tenant.search_vectors(RelationshipLabel, vector, limit))
+    nodes: Iterable[tuple[Node, float]] = chain(entities.result(), chunks.result(), summaries.result())
+    return Material(
+        entities=[entity for entity, _ in entities.result()],
+        chunks=[chunk for chunk, _ in chunks.result()],
+        summaries=[summary for summary, _ in summaries.result()],
+        edges=await tenant.edges_between([entity.id for entity, _ in entities.result()]),
+        distances={node.id: distance for node, distance in nodes} | {hit.key: hit.score for hit in labels.result()},
+    )
 
 
 async def _read(

@@ -50,7 +50,7 @@ def check_vectors(kind: type[Row], count: int, vectors: Vectors, dimensions: int
     return given
 
 
-def check_query(kind: type[Row], vector: Vector, limit: int | None, generation: int | None, dimensions: int) -> Vector:
+def check_query(kind: type[Any], vector: Vector, limit: int | None, generation: int | None, dimensions: int) -> Vector:
     """The vector of a search that makes sense."""
     check_limit(limit)
     check_generation(kind, generation)

@@ -128,6 +128,22 @@ class Tenant(Protocol):
         """
         ...
 
+    async def search_rows(
+        self,
+        kind: type[RowT],
+        vector: Vector,
+        limit: int | None,
+        *,
+        generation: int | None = None,
+        without: Collection[str] = (),
+    ) -> list[tuple[RowT, float]]:
+        """What `search_vectors` finds as rows, each with its distance, in one round trip where the store can do that.
+
+        Args:
+            without: fields of `models.HEAVY` that the caller does not need; they are left empty.
+        """
+        ...
+
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         """The rows that share words with a query, by falling BM25, ties by key.
 

@@ -137,6 +137,9 @@ class MemoryTenant:
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None
     ) -> list[Hit]:
+        return self._nearest(kind, vector, limit, generation)
+
+    def _nearest(self, kind: type[Any], vector: Vector, limit: int | None, generation: int | None) -> list[Hit]:
         dimensions = self._dataset.embedding_dimensions
         query = checks.check_query(kind, vector, limit, generation, dimensions)
         found = {
@@ -147,6 +150,19 @@ class MemoryTenant:
         if not found:
             return []
         return nearest(np.array(list(found.values())), halves(key.bytes for key in found), query, limit)
+
+    async def search_rows(
+        self,
+        kind: type[RowT],
+        vector: Vector,
+        limit: int | None,
+        *,
+        generation: int | None = None,
+        without: Collection[str] = (),
+    ) -> list[tuple[RowT, float]]:
+        hits = self._nearest(kind, vector, limit, generation)
+        rows = await self.get(kind, [hit.key for hit in hits], without=without)
+        return list(zip(rows, [hit.score for hit in hits], strict=True))
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         checks.check_text_kind(kind)

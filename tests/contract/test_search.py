@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from overstory.models import TEXT_KINDS, VECTOR_KINDS, Document, DocumentChunk, Edge, Entity, TextSummary
+from overstory.models import (
+    TEXT_KINDS,
+    VECTOR_KINDS,
+    Document,
+    DocumentChunk,
+    Edge,
+    Entity,
+    GlobalContextSummary,
+    TextSummary,
+)
 from tests.contract.samples import DIMENSIONS, HOSTILE_TEXTS, random_vectors, row, unit
 
 
@@ -66,6 +75,40 @@ async def test_a_limit_beyond_the_rows_gives_them_all(tenant):
     hits = await tenant.search_vectors(Entity, unit(1), 1_000)
 
     assert len(hits) == 3
+
+
+@pytest.mark.parametrize("kind", VECTOR_KINDS)
+@pytest.mark.parametrize("limit", [7, None])
+async def test_rows_come_as_the_search_ranks_them(tenant, kind, limit):
+    rows, vectors = [row(kind, tenant.dataset_id) for _ in range(30)], random_vectors(30)
+    await tenant.put(rows, vectors)
+    query = random_vectors(1, seed=7)[0]
+
+    found = await tenant.search_rows(kind, query, limit)
+
+    stored = {one.key: one for one in rows}
+    hits = await tenant.search_vectors(kind, query, limit)
+    assert found == [(stored[hit.key], hit.score) for hit in hits]
+    assert len(found) == (limit or 30)
+
+
+async def test_rows_of_a_search_may_lack_what_is_not_needed(tenant):
+    whole = row(TextSummary, tenant.dataset_id, entity_ids=(row(Entity, tenant.dataset_id).id,))
+    await tenant.put([whole], random_vectors(1))
+
+    found = await tenant.search_rows(TextSummary, unit(1), 5, without=("entity_ids",))
+
+    assert [summary for summary, _ in found] == [replace(whole, entity_ids=())]
+
+
+async def test_rows_of_a_search_are_those_that_a_generation_sees(tenant):
+    old = row(GlobalContextSummary, tenant.dataset_id, valid_from=1, valid_to=2)
+    new = row(GlobalContextSummary, tenant.dataset_id, valid_from=2)
+    await tenant.put([old, new], random_vectors(2))
+
+    found = [await tenant.search_rows(GlobalContextSummary, unit(1), 5, generation=number) for number in (1, 2)]
+
+    assert [[one for one, _ in rows] for rows in found] == [[old], [new]]
 
 
 @pytest.mark.parametrize("kind", VECTOR_KINDS)

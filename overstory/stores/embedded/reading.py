@@ -11,7 +11,7 @@ import numpy as np
 
 from overstory.columns import RowT
 from overstory.ids import uuid_of
-from overstory.models import GlobalContextSummary, LeanEdge, Row, Vector
+from overstory.models import GlobalContextSummary, Hit, LeanEdge, Row, Vector
 from overstory.stores.embedded.codec import codec_of, dataset_id_of
 from overstory.stores.embedded.connections import fetch, number
 from overstory.stores.embedded.schema import Table, table_of
@@ -41,6 +41,14 @@ def get(connection: apsw.Connection, kind: type[RowT], keys: Sequence[UUID], lef
     found = _rows(connection, kind, "t.key IN carray(?)", (_blobs(keys),), left_out) if keys else []
     rows = {row.key: row for row in found}
     return [rows[key] for key in keys if key in rows]
+
+
+def rows_of(
+    connection: apsw.Connection, kind: type[RowT], hits: Sequence[Hit], left_out: Mapping[str, Any]
+) -> list[tuple[RowT, float]]:
+    """The rows that a search found, each with its distance."""
+    scores = {hit.key: hit.score for hit in hits}
+    return [(row, scores[row.key]) for row in get(connection, kind, list(scores), left_out)]
 
 
 def vectors(connection: apsw.Connection, kind: type[Row], keys: Sequence[UUID]) -> dict[UUID, Vector]:

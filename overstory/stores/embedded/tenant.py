@@ -85,15 +85,43 @@ class EmbeddedTenant:
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None
     ) -> list[Hit]:
+        return await self._search(kind, vector, limit, generation, lambda connection, hits: hits)
+
+    async def search_rows(
+        self,
+        kind: type[RowT],
+        vector: Vector,
+        limit: int | None,
+        *,
+        generation: int | None = None,
+        without: Collection[str] = (),
+    ) -> list[tuple[RowT, float]]:
+        left_out = checks.left_out(kind, without)
+        return await self._search(
+            kind, vector, limit, generation, lambda connection, hits: reading.rows_of(connection, kind, hits, left_out)
+        )
+
+    async def _search(
+        self,
+        kind: type[Any],
+        vector: Vector,
+        limit: int | None,
+        generation: int | None,
+        finish: Callable[[apsw.Connection, list[Hit]], T],
+    ) -> T:
         query = checks.check_query(kind, vector, limit, generation, self._dimensions)
 
-        def search(connection: apsw.Connection) -> list[Hit] | Matrix:
+        def search(connection: apsw.Connection) -> tuple[Matrix, T | None]:
             matrix = self._files.matrices.current(connection, self._path, kind, self._dimensions)
-            return matrix if matrix.nbytes > _LARGE_BYTES else matrix.search(query, limit, generation)
+            small = matrix.nbytes <= _LARGE_BYTES
+            return matrix, finish(connection, matrix.search(query, limit, generation)) if small else None
 
-        found = await self._files.thread.run(self._reading, search)
+        matrix, found = await self._files.thread.run(self._reading, search)
+        if found is not None:
+            return found
         # The product of a large matrix frees other threads to run.
-        return await asyncio.to_thread(found.search, query, limit, generation) if isinstance(found, Matrix) else found
+        hits = await asyncio.to_thread(matrix.search, query, limit, generation)
+        return await self._read(finish, hits)
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         checks.check_text_kind(kind)

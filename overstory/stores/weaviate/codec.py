@@ -8,7 +8,7 @@ from uuid import UUID
 from overstory import columns as forms
 from overstory import ids
 from overstory.columns import Form, RowT
-from overstory.models import Row
+from overstory.models import LeanEdge, Row
 from overstory.stores.weaviate.schema import Shape, property_of, shape_of
 from overstory.stores.weaviate.wire import Stored, ids_of, texts_of, uuid_of
 from overstory.words import words_of
@@ -62,6 +62,26 @@ def row_of(kind: type[RowT], stored: Stored, left_out: dict[str, Any] | None = N
     if key_field := shape_of(kind).key_field:
         values[key_field] = stored.key
     return kind(**values | (left_out or {}))
+
+
+def lean_edges(known: Mapping[str, Any]) -> Callable[[Stored], LeanEdge]:
+    """What reads an edge of an object; `known` are fields that were not read, with what they are."""
+    home = known.get("dataset_id")
+
+    def read(stored: Stored) -> LeanEdge:
+        fields = stored.fields
+        return LeanEdge(
+            stored.key,
+            home or uuid_of(fields["dataset_id"].uuid_value),
+            uuid_of(fields["source_id"].uuid_value),
+            fields["relationship_name"].text_value,
+            uuid_of(fields["target_id"].uuid_value),
+            fields["edge_text"].text_value,
+            fields["importance_weight"].number_value,
+            fields["feedback_weight"].number_value,
+        )
+
+    return read
 
 
 def cell_maker(kind: type[Row], name: str) -> Callable[[Stored], Any]:

@@ -14,10 +14,10 @@ from uuid import UUID
 from weaviate.classes.query import Filter
 
 from overstory.columns import Form, RowT
-from overstory.models import Edge, GlobalContextSummary, LeanEdge, Row, Vector
+from overstory.models import GlobalContextSummary, LeanEdge, Row, Vector
 from overstory.stores.weaviate import connecting, wire
 from overstory.stores.weaviate.calls import together
-from overstory.stores.weaviate.codec import row_of, text_key
+from overstory.stores.weaviate.codec import lean_edges, row_of, text_key
 from overstory.stores.weaviate.connecting import Link
 from overstory.stores.weaviate.schema import shape_of
 from overstory.stores.weaviate.wire import Stored
@@ -69,7 +69,10 @@ class Rows:
     @property
     def properties(self) -> list[str]:
         """Those that a whole row is read from."""
-        return [name for name in shape_of(self.kind).properties if name not in self.scope.known]
+        return self.properties_without(self.scope.known)
+
+    def properties_without(self, known: Collection[str]) -> list[str]:
+        return [name for name in shape_of(self.kind).properties if name not in known]
 
     async def fetch(
         self, condition: Any, limit: int, properties: Sequence[str], *, vectors: bool = False
@@ -170,7 +173,7 @@ async def get(rows: Rows, kind: type[RowT], keys: Sequence[UUID], left_out: dict
         left_out: fields that are not read, with what stands for them.
     """
     known = left_out | rows.scope.known
-    found = await rows.by_key(keys, [name for name in shape_of(kind).properties if name not in known])
+    found = await rows.by_key(keys, rows.properties_without(known))
     return [row_of(kind, found[key], known) for key in keys if key in found]
 
 
@@ -218,9 +221,10 @@ async def edges_between(rows: Rows, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         return []
     # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
     also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
-    found = await rows.holding("source_id", nodes, rows.properties, also=also)
-    edges = (row_of(Edge, stored, rows.scope.known) for stored in found.values())
-    return [LeanEdge.of(edge) for edge in edges if edge.target_id in nodes]
+    read = lean_edges(rows.scope.known)
+    wanted = [name for name in LeanEdge._fields if name != "key" and name not in rows.scope.known]
+    found = await rows.holding("source_id", nodes, wanted, also=also)
+    return [edge for stored in found.values() if (edge := read(stored)).target_id in nodes]
 
 
 async def areas(rows: Rows, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:

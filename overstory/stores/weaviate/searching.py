@@ -4,16 +4,21 @@ The server breaks ties as it likes. So a search asks for some more than its limi
 of them is as near as the one at the limit; then the order is made here.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import UUID
 
 import numpy as np
 
+from overstory.columns import RowT
 from overstory.errors import StoreError
 from overstory.models import Hit, Vector
 from overstory.stores.nearest import halves, nearest
 from overstory.stores.weaviate import wire
-from overstory.stores.weaviate.reading import MOST, Rows, seen_by
+from overstory.stores.weaviate.codec import row_of
+from overstory.stores.weaviate.reading import MOST, Rows, get, seen_by
 from overstory.stores.weaviate.schema import shape_of
+from overstory.stores.weaviate.wire import Stored
 from overstory.words import query_words
 
 _SPARE = 10
@@ -23,10 +28,37 @@ _LEAST_SCORE = 1e-6
 
 
 async def search_vectors(rows: Rows, vector: Vector, limit: int | None, generation: int | None) -> list[Hit]:
+    return await _search(rows, vector, limit, generation, (), {})
+
+
+async def search_rows(
+    rows: Rows, kind: type[RowT], vector: Vector, limit: int | None, generation: int | None, left_out: dict[str, Any]
+) -> list[tuple[RowT, float]]:
+    known, given = left_out | rows.scope.known, dict[UUID, Stored]()
+    hits = await _search(rows, vector, limit, generation, rows.properties_without(known), given)
+    missing = [hit.key for hit in hits if hit.key not in given]
+    others = {row.key: row for row in await get(rows, kind, missing, left_out)} if missing else {}
+    found = ((row_of(kind, given[h.key], known) if h.key in given else others.get(h.key), h.score) for h in hits)
+    return [(row, score) for row, score in found if row is not None]
+
+
+async def _search(
+    rows: Rows,
+    vector: Vector,
+    limit: int | None,
+    generation: int | None,
+    properties: Sequence[str],
+    given: dict[UUID, Stored],
+) -> list[Hit]:
+    """The nearest rows; where the server named them, what it gave of them is put into `given`."""
     query, condition = vector.tolist(), None if generation is None else seen_by(generation)
 
     async def search(count: int) -> list[Hit]:
-        found = await rows.link.read(lambda: wire.near_vector(rows.collection, query, limit=count, condition=condition))
+        found = await rows.link.read(
+            lambda: wire.near_vector(rows.collection, query, limit=count, condition=condition, properties=properties)
+        )
+        if properties:
+            given.update((stored.key, stored) for stored in found)
         return [Hit(stored.key, min(max(stored.distance, 0.0), 2.0)) for stored in found]
 
     hits = await _whole_ties(search, MOST if limit is None else limit)

@@ -80,6 +80,19 @@ class WeaviateTenant:
         query = checks.check_query(kind, vector, limit, generation, self._dimensions)
         return await searching.search_vectors(await self._rows(kind), query, limit, generation)
 
+    async def search_rows(
+        self,
+        kind: type[RowT],
+        vector: Vector,
+        limit: int | None,
+        *,
+        generation: int | None = None,
+        without: Collection[str] = (),
+    ) -> list[tuple[RowT, float]]:
+        left_out = checks.left_out(kind, without)
+        query = checks.check_query(kind, vector, limit, generation, self._dimensions)
+        return await searching.search_rows(await self._rows(kind), kind, query, limit, generation, left_out)
+
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         checks.check_text_kind(kind)
         checks.check_limit(limit)

@@ -98,8 +98,10 @@ async def fetch(
     return await _search(collection, request)
 
 
-async def near_vector(collection: Collection, vector: Sequence[float], *, limit: int, condition: Any) -> list[Stored]:
-    given = _returned(collection, (), _DISTANCE, False)
+async def near_vector(
+    collection: Collection, vector: Sequence[float], *, limit: int, condition: Any, properties: Sequence[str] = ()
+) -> list[Stored]:
+    given = _returned(collection, properties, _DISTANCE, False)
     request = collection.query._query.near_vector(near_vector=vector, limit=limit, filters=condition, **given)
     return await _search(collection, request)
 

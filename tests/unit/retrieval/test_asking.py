@@ -1,6 +1,7 @@
 """One question to one dataset: what is called, what comes back, what is refused."""
 
 import asyncio
+import itertools
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -190,8 +191,15 @@ class Failing:
         raise self._error
 
 
-@pytest.mark.parametrize("query_type", ["GRAPH_COMPLETION", "HYBRID_COMPLETION", "CHUNKS", "SUMMARIES"])
-@pytest.mark.parametrize("method", ["search_vectors", "get", "count"])
+@pytest.mark.parametrize(
+    ("query_type", "method"),
+    [
+        *itertools.product(["CHUNKS", "SUMMARIES"], ["search_vectors", "get", "count"]),
+        *itertools.product(
+            ["GRAPH_COMPLETION", "HYBRID_COMPLETION"], ["search_vectors", "search_rows", "get", "count"]
+        ),
+    ],
+)
 async def test_a_store_that_is_down_is_an_error_never_an_empty_answer(query_type, method):
     world = await make_indexed_world()
     world.tenant = Failing(world.tenant, method, StoreUnavailableError("no connection"))

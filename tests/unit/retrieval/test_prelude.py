@@ -187,10 +187,10 @@ class BrokenIndex:
     async def areas(self, ids, generation):
         raise StoreUnavailableError("the store did not answer in 5 s")
 
-    async def search_vectors(self, kind, vector, limit, *, generation=None):
+    async def search_rows(self, kind, vector, limit, **options):
         if kind is GlobalContextSummary:
             raise StoreUnavailableError("the store did not answer in 5 s")
-        return await self._tenant.search_vectors(kind, vector, limit, generation=generation)
+        return await self._tenant.search_rows(kind, vector, limit, **options)
 
 
 @pytest.mark.parametrize("query_type", ["GRAPH_COMPLETION", "HYBRID_COMPLETION"])
