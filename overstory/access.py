@@ -60,25 +60,33 @@ async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID |
 
     One that another user shared is reached by its id, never by its name: a name alone always means one's own.
     """
+    if found := await find_own(runtime, name, user):
+        return await find_dataset(runtime, found.id, user, Permission.WRITE)
+    dataset = await runtime.store.create_dataset(await new_dataset(runtime, name, user))
+    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
+
+
+async def find_own(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset | None:
+    """The user's own dataset of this name, or one that they may see of this id."""
     owner = user_id(user)
     visible = await runtime.store.list_datasets(owner)
     shared = next((d for d in visible if name == str(d.id)), None)
-    own = next((d for d in visible if d.name == name and d.owner_id == owner), None)
-    if found := own or shared:
-        return await find_dataset(runtime, found.id, user, Permission.WRITE)
+    return next((d for d in visible if d.name == name and d.owner_id == owner), shared)
+
+
+async def new_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset:
+    """What a new dataset of this name would be; nothing is made."""
     check_name(name)
+    owner = user_id(user)
     occurrence = await runtime.store.next_occurrence(owner, name)
-    dataset = await runtime.store.create_dataset(
-        Dataset(
-            id=ids.dataset_id(owner, name, occurrence),
-            name=name,
-            owner_id=owner,
-            created_at=datetime.now(UTC),
-            embedding_model=runtime.embedder.model,
-            embedding_dimensions=runtime.embedder.dimensions,
-        )
+    return Dataset(
+        id=ids.dataset_id(owner, name, occurrence),
+        name=name,
+        owner_id=owner,
+        created_at=datetime.now(UTC),
+        embedding_model=runtime.embedder.model,
+        embedding_dimensions=runtime.embedder.dimensions,
     )
-    return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
 
 
 def check_name(name: str) -> None:

@@ -3,19 +3,22 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict, replace
 from uuid import UUID
 
 from overstory import access
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
-from overstory.indexing import locations, previewing, proving, sources
+from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
 from overstory.indexing.plans import IMPROVE
-from overstory.indexing.sources import SourceInput
+from overstory.indexing.sources import SkippedSource, SourceInput
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import flows, tasks
-from overstory.models import Document, Permission
+from overstory.models import Dataset, Document, Permission
 from overstory.results import (
+    DocumentOutcome,
+    DocumentStatus,
     ForgetResult,
     ImproveResult,
     IndexResult,
@@ -44,7 +47,7 @@ async def remember(
     """Take texts, files, folders or URLs into a dataset; it is made when there is none of the name.
 
     The same source with another content is an update, the same content again is no work. What can't be read is
-    reported as skipped, and the rest goes on.
+    reported as skipped, and the rest goes on. Where nothing at all can be read, no dataset is made.
 
     Args:
         data: a text, a path, a URL, a `SourceDocument`, or a list of these.
@@ -59,8 +62,12 @@ async def remember(
         ModelError: the model does not answer; what was read until then is stored, and the next call goes on.
     """
     runtime = await current_runtime()
-    opened = await access.find_or_create_dataset(runtime, dataset_name, user)
     tags = sources.tags(node_set or ())
+    if not await access.find_own(runtime, dataset_name, user):
+        would_be = await access.new_dataset(runtime, dataset_name, user)
+        if skipped := await _all_skipped(data):
+            return _nothing_read(runtime, would_be, skipped)
+    opened = await access.find_or_create_dataset(runtime, dataset_name, user)
     result: RememberResult = await flows.remember.remember(
         opened.dataset.id, data, node_set=tags, wait_seconds=wait_seconds
     )
@@ -74,6 +81,32 @@ async def remember(
         wait_seconds=wait_seconds,
     )
     return replace(result, index=improved.index)
+
+
+async def _all_skipped(data: SourceInput) -> list[SkippedSource] | None:
+    """Why nothing of it can be read; None as soon as something can, empty where nothing was given."""
+    skipped: list[SkippedSource] = []
+    async with aclosing(reading.read(data)) as outcomes:
+        async for outcome in outcomes:
+            if not isinstance(outcome, SkippedSource):
+                return None
+            skipped.append(outcome)
+    return skipped
+
+
+def _nothing_read(runtime: Runtime, would_be: Dataset, skipped: Sequence[SkippedSource]) -> RememberResult:
+    return RememberResult(
+        dataset=would_be.name,
+        dataset_id=would_be.id,
+        documents=tuple(
+            DocumentOutcome(source=one.source, document_id=None, status=DocumentStatus.SKIPPED, reason=one.reason)
+            for one in skipped
+        ),
+        chunks=0,
+        model_calls=0,
+        writer=runtime.writer.model,
+        embedder=runtime.embedder.model,
+    )
 
 
 async def improve(
@@ -227,7 +260,8 @@ async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str
         keys = keys or await opened.tenant.find(Document, "source", [locations.source_key(str(one))], limit=1)
         keys = keys or [d.id for d in await opened.tenant.get(Document, [k for k in [_as_id(one)] if k])]
         if not keys:
-            raise DocumentNotFoundError(str(one), opened.dataset.name)
+            nearest = await listing.nearest_source(opened.tenant, str(one))
+            raise DocumentNotFoundError(str(one), opened.dataset.name, nearest)
         found += keys
     return list(dict.fromkeys(found))
 

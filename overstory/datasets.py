@@ -9,7 +9,17 @@ from uuid import UUID
 from overstory import access
 from overstory.columns import columns_of, row_from
 from overstory.errors import InvalidOptionError
-from overstory.indexing import archive, forgetting, graph_files, graphs, planning, proving, publishing, repairing
+from overstory.indexing import (
+    archive,
+    forgetting,
+    graph_files,
+    graphs,
+    listing,
+    planning,
+    proving,
+    publishing,
+    repairing,
+)
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import current_holder, writing
 from overstory.indexing.tree.verification import Violation
@@ -25,12 +35,19 @@ from overstory.models import (
     Generation,
     GlobalContextSummary,
     Manifest,
-    PendingChange,
     Permission,
     Row,
     TextSummary,
 )
-from overstory.results import DatasetStatus, ForgetProof, RepairResult, RunStatus, TreeEntry
+from overstory.results import (
+    DatasetStatus,
+    DocumentEntry,
+    ForgetProof,
+    RepairResult,
+    RunStatus,
+    SummaryEntry,
+    TreeEntry,
+)
 from overstory.runtime import OpenDataset, check_embedding, current_runtime
 
 if TYPE_CHECKING:
@@ -149,6 +166,8 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     tenant, store = opened.tenant, opened.runtime.store
     manifest = await store.read_manifest(opened.dataset.id)
     current = manifest.current
+    pending = await planning.pending_changes(tenant)
+    texts = await listing.condition(tenant, manifest.serving, pending)
     return DatasetStatus(
         name=opened.dataset.name,
         id=opened.dataset.id,
@@ -167,13 +186,27 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         built_at=current.built_at if current else None,
         model=current.model if current else "",
         summaries=current.summaries if current else 0,
-        pending=await tenant.count(PendingChange),
+        pending=len(pending),
+        pending_covered=texts.pending_covered,
         degraded=current.degraded if current else 0,
-        stale=await _stale(opened, manifest),
+        degraded_reasons=texts.degraded_reasons,
+        incomplete_reasons=await listing.incomplete_reasons(tenant),
+        stale=texts.stale,
         unpublished=len(manifest.unpublished),
         held_by=await current_holder(store, opened.dataset.id),
         store=await tenant.describe(),
     )
+
+
+async def documents(
+    dataset: str | UUID, user: User = None, *, offset: int = 0, limit: int | None = None
+) -> list[DocumentEntry]:
+    """The documents of a dataset by source, from place `offset` on, at most `limit` of them; all for None."""
+    for name, value in (("offset", offset), ("limit", limit)):
+        if value is not None and value < 0:
+            raise InvalidOptionError(name, value, "use a whole number of at least 0")
+    opened = await _open(dataset, user, Permission.READ)
+    return await listing.list_documents(opened.tenant, offset=offset, limit=limit)
 
 
 async def run_status(run_id: str | UUID) -> RunStatus:
@@ -188,25 +221,63 @@ async def run_status(run_id: str | UUID) -> RunStatus:
 
 
 async def tree(
-    dataset: str | UUID, user: User = None, *, generation: int | None = None, levels: int | None = None
+    dataset: str | UUID,
+    user: User = None,
+    *,
+    generation: int | None = None,
+    levels: int | None = None,
+    node: UUID | None = None,
 ) -> list[TreeEntry]:
     """The index from the root down: the root, then each level below it.
 
     Args:
         generation: a kept generation; None for the served one.
-        levels: only so many levels, the root's included; None for all.
+        levels: only so many levels, the first one included; None for all.
+        node: an area to begin with, in place of the root.
     """
     opened = await _open(dataset, user, Permission.READ)
     found: list[TreeEntry] = []
     manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
     shown = manifest.generation(generation)
-    wanted: Sequence[UUID] = [shown.root_id] if shown and shown.root_id else []
+    top = node or (shown.root_id if shown else None)
+    wanted: Sequence[UUID] = [top] if top else []
     while shown and wanted and (levels is None or levels > 0):
         rows = await opened.tenant.areas(wanted, shown.number)
         found += [_entry(row) for row in rows]
         wanted = [c for row in rows if row.level > 0 for c in row.child_ids]
         levels = None if levels is None else levels - 1
     return found
+
+
+async def areas_named(
+    dataset: str | UUID, beginning: str, user: User = None, *, generation: int | None = None
+) -> list[UUID]:
+    """The ids of areas of a generation that begin so, written as hexadecimal digits."""
+    opened = await _open(dataset, user, Permission.READ)
+    shown = (await opened.runtime.store.read_manifest(opened.dataset.id)).generation(generation)
+    wanted = beginning.replace("-", "").lower()
+    found: list[UUID] = []
+    if shown is not None:
+        async for batch in opened.tenant.batches(GlobalContextSummary, ["id"], generation=shown.number):
+            found += [UUID(bytes=key) for key in batch.column("id").to_pylist() if key.hex().startswith(wanted)]
+    return found
+
+
+async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None) -> list[SummaryEntry]:
+    """The summaries of chunks with these ids, in their order, without those that are gone."""
+    opened = await _open(dataset, user, Permission.READ)
+    rows = await opened.tenant.get(TextSummary, keys)
+    sources = {d.id: d.source for d in await opened.tenant.get(Document, list({row.document_id for row in rows}))}
+    return [
+        SummaryEntry(
+            id=row.id,
+            text=row.text,
+            source=sources.get(row.document_id, ""),
+            occurred_at=row.occurred_at,
+            degraded=row.degraded,
+        )
+        for row in rows
+    ]
 
 
 async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = None) -> list[tuple[str, ...]]:
@@ -337,15 +408,6 @@ async def _open(dataset: str | UUID, user: User, permission: Permission) -> Open
     return await access.find_dataset(await current_runtime(), dataset, user, permission, any_embedder=True)
 
 
-async def _stale(opened: OpenDataset, manifest: Manifest) -> int:
-    count = 0
-    if manifest.serving:
-        columns = ["stale", "withheld"]
-        async for batch in opened.tenant.batches(GlobalContextSummary, columns, generation=manifest.serving):
-            count += sum(row["stale"] or row["withheld"] for row in batch.to_pylist())
-    return count
-
-
 async def _rows(opened: OpenDataset, kind: type[Any], generation: int | None = None) -> AsyncIterator[Any]:
     names = [c.name for c in columns_of(kind)]
     async for batch in opened.tenant.batches(kind, names, generation=generation):
@@ -373,6 +435,8 @@ def _entry(row: GlobalContextSummary) -> TreeEntry:
 
 
 __all__ = [
+    "areas_named",
+    "documents",
     "erase_traces",
     "export",
     "export_graph",
@@ -387,6 +451,7 @@ __all__ = [
     "root_summary",
     "sources_of",
     "status",
+    "summaries",
     "to_networkx",
     "tree",
     "verify",

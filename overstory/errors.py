@@ -39,6 +39,7 @@
 """
 
 import copyreg
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -84,8 +85,9 @@ class DatasetNotFoundError(UsageError):
 class DocumentNotFoundError(UsageError):
     def __init__(self, document: str, dataset: str, nearest: str | None = None) -> None:
         self.document, self.dataset, self.nearest = document, dataset, nearest
-        hint = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"The dataset {dataset!r} has no document {document!r}.{hint}")
+        listing = f"`overstory documents --dataset {shlex.quote(dataset)}` lists them."
+        hint = f"Did you mean {nearest!r}? {listing}" if nearest else listing
+        super().__init__(f"The dataset {dataset!r} has no document {document!r}. {hint}")
 
 
 class GenerationNotFoundError(UsageError):

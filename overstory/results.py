@@ -148,6 +148,7 @@ class IndexPreview:
 class RememberResult:
     dataset: str
     dataset_id: UUID
+    """Where nothing could be read, the id that a new dataset of this name would have: none was made."""
     documents: tuple[DocumentOutcome, ...]
     chunks: int
     """Chunks read anew."""
@@ -285,6 +286,38 @@ class DatasetStatus:
     held_by: str
     """Who holds the dataset now, empty when nobody does."""
     store: dict[str, str | int] = field(default_factory=dict)
+    pending_covered: int = 0
+    """Of the pending ones, those that the served generation covers as they are, as after a rollback."""
+    degraded_reasons: dict[str, int] = field(default_factory=dict)
+    """Why texts of the index are degraded, each reason with the number of texts."""
+    incomplete_reasons: dict[str, int] = field(default_factory=dict)
+    """Why chunks of incomplete documents were read by rules, of the first thousand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentEntry:
+    """One document, as `datasets.documents` lists them."""
+
+    id: UUID
+    source: str
+    title: str
+    occurred_at: str
+    node_set: tuple[str, ...]
+    chunks: int
+    state: str
+    """`complete`, or `incomplete`: the next improve finishes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryEntry:
+    """The summary of one chunk, as `datasets.summaries` gives them."""
+
+    id: UUID
+    text: str
+    source: str
+    """The document's; empty when it is gone."""
+    occurred_at: str
+    degraded: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,11 @@ from overstory.cli import (
     runs,
     serving,
 )
-from overstory.cli.performing import show_tracebacks
+from overstory.cli.performing import show_progress, show_tracebacks
 
 app = typer.Typer(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 done with degraded or skipped parts.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,6 +45,7 @@ def options(
         str,
         typer.Option(metavar="DIRECTORY", help="Where the data lies, in place of OVERSTORY_HOME.", show_default=False),
     ] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Log what happens, and show where an error comes from.")
     ] = False,
@@ -56,6 +56,7 @@ def options(
     if home:
         os.environ["OVERSTORY_HOME"] = home
     show_tracebacks(debug)
+    show_progress(not quiet)
 
 
 for command in (
@@ -67,6 +68,7 @@ for command in (
     indexes.tree,
     indexes.status,
     indexes.verify,
+    documents.documents,
     documents.forget,
     generations.rebuild,
     generations.generations,

@@ -11,6 +11,7 @@ from overstory.cli import jsonforms
 from overstory.cli.options import Json
 from overstory.cli.performing import finish, perform
 from overstory.cli.terminal import output
+from overstory.errors import UnreadableSourceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,6 +90,8 @@ async def _build(name: str, folder: Path | None, *, fresh: bool) -> Built:
     await _start_clean(name, fresh=fresh)
     data: SourceInput = read_notes() if folder is None else folder
     read = await overstory.remember(data, name)
+    if folder is not None and not any(outcome.document_id for outcome in read.documents):
+        raise UnreadableSourceError(str(folder), "nothing in it can be read; `overstory remember` says why")
     improved = await overstory.improve(name, build_global_context_index=True)
     return Built(read=read, improved=improved, tree=await overstory.datasets.tree(name, levels=LEVELS_SHOWN))
 

@@ -1,4 +1,4 @@
-"""`overstory remember` and `overstory forget`."""
+"""`overstory remember`, `documents` and `forget`."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import overstory
-from overstory.cli import jsonforms
+from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import output
@@ -15,6 +15,7 @@ from overstory.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from overstory.indexing.sources import SourceInput
+    from overstory.results import DocumentEntry
 
 
 def remember(
@@ -57,11 +58,40 @@ def remember(
     finish(in_part=bool(result.degraded) or behind or any(outcome.reason for outcome in result.documents))
 
 
+def documents(
+    dataset: Dataset = DEFAULT_DATASET,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="So many at most; 0 for all.")] = 50,
+    offset: Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave so many out.")] = 0,
+    json: Json = False,
+) -> None:
+    """List the documents of a dataset, by their sources."""
+    found, total = perform("documents", lambda: _documents(dataset, offset, limit or None), json=json)
+    if json:
+        jsonforms.write("documents", {"dataset": dataset, "total": total, "offset": offset, "documents": found})
+    else:
+        from overstory.cli import overviews
+
+        overviews.documents(dataset, found, output(), offset=offset, total=total)
+
+
+async def _documents(dataset: str, offset: int, limit: int | None) -> "tuple[list[DocumentEntry], int]":
+    found = await overstory.datasets.documents(dataset, offset=offset, limit=limit)
+    return found, (await overstory.datasets.status(dataset)).documents
+
+
 def forget(
-    dataset: Annotated[str, typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.")],
+    dataset: Annotated[
+        str,
+        typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.", autocompletion=completing.dataset_names),
+    ],
     document: Annotated[
         list[str] | None,
-        typer.Option("--document", metavar="SOURCE", help="A document's source or id; may be repeated."),
+        typer.Option(
+            "--document",
+            metavar="SOURCE",
+            help="A document's source or id; may be repeated.",
+            autocompletion=completing.document_sources,
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,
     prove: Annotated[

@@ -46,10 +46,11 @@ def rebuild(
     if json:
         jsonforms.write("rebuild", jsonforms.fields(result))
     else:
-        from overstory.cli.rendering import indexed, levels
+        from overstory.cli.rendering import indexed, levels, quoted, suggest
 
         indexed(result, output())
         levels(result, output())
+        suggest(output(), f"overstory tree --dataset {quoted(dataset)}")
     finish(in_part=bool(result.degraded) or result.status == "stopped")
 
 
@@ -99,7 +100,8 @@ def rollback(
         kept = [g.number for g in manifest.generations]
         jsonforms.write("rollback", {"dataset": dataset, "served": manifest.serving, "generations": kept})
     else:
-        from overstory.cli.rendering import say
+        from overstory.cli.rendering import quoted, say, suggest
         from overstory.cli.terminal import one_line
 
         say(output(), f"{one_line(dataset)} serves generation {manifest.serving}.")
+        suggest(output(), f"overstory status --dataset {quoted(dataset)}")

@@ -1,20 +1,25 @@
 """`overstory improve`, `tree`, `status` and `verify`."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import overstory
-from overstory.cli import jsonforms
+from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import one_line, output
+from overstory.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from overstory.results import DatasetStatus, ImproveResult, TreeEntry
+    from uuid import UUID
+
+    from overstory.results import DatasetStatus, ImproveResult, SummaryEntry, TreeEntry
 
 LEVELS_SHOWN = 3
+CHILDREN_SHOWN = 8
 
 
 def improve(
@@ -73,6 +78,13 @@ def tree(
         int | None,
         typer.Option("--levels", metavar="N", min=1, help="So many levels, the root's included (3; all for --html)."),
     ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option("--node", metavar="ID", help="Begin with this area: its id, or how it begins."),
+    ] = None,
+    children: Annotated[
+        int, typer.Option("--children", metavar="N", min=0, help="So many below each area; 0 for all.")
+    ] = CHILDREN_SHOWN,
     facts: Annotated[int, typer.Option("--facts", metavar="N", min=0, help="So many facts of the root.")] = 6,
     generation: Annotated[
         int | None, typer.Option("--generation", metavar="N", help="An earlier generation that is kept.")
@@ -87,18 +99,19 @@ def tree(
     if html is not None:
         _write_page(dataset, html, generation=generation, levels=levels, json=json)
         return
-    entries, found = perform(
+    seen = perform(
         "tree",
-        lambda: _tree(dataset, generation=generation, levels=levels or LEVELS_SHOWN, sources=sources),
+        lambda: _tree(dataset, generation=generation, levels=levels or LEVELS_SHOWN, sources=sources, node=node),
         json=json,
     )
     if json:
-        named = {"sources": found} if sources else {}
-        jsonforms.write("tree", {"dataset": dataset, "entries": entries, **named})
+        named = {"sources": seen.sources} if sources else {}
+        below = {"summaries": seen.summaries} if node else {}
+        jsonforms.write("tree", {"dataset": dataset, "entries": seen.entries, **named, **below})
     else:
         from overstory.cli import overviews
 
-        overviews.tree(dataset, entries, output(), facts=facts, sources=found)
+        overviews.tree(dataset, seen, output(), facts=facts, children=children)
 
 
 def _write_page(dataset: str, file: Path, *, generation: int | None, levels: int | None, json: bool) -> None:
@@ -113,20 +126,46 @@ def _write_page(dataset: str, file: Path, *, generation: int | None, levels: int
         say(output(), f"{one_line(dataset)}: {count(written, 'node')} written to {one_line(str(file))}.")
 
 
-async def _tree(
-    dataset: str, *, generation: int | None, levels: int, sources: bool
-) -> "tuple[list[TreeEntry], list[list[tuple[str, ...]]]]":
-    """The entries and, when asked, for each one the documents under each of its facts."""
-    entries = await overstory.datasets.tree(dataset, generation=generation, levels=levels)
-    if not sources:
-        return entries, []
-    named = iter(await overstory.datasets.sources_of(dataset, [fact for entry in entries for fact in entry.facts]))
-    return entries, [[next(named) for _ in entry.facts] for entry in entries]
+@dataclass(slots=True, kw_only=True)
+class SeenTree:
+    entries: "list[TreeEntry]"
+    sources: list[list[tuple[str, ...]]] = field(default_factory=list)
+    """When asked for: for each entry the documents under each of its facts."""
+    summaries: "list[SummaryEntry]" = field(default_factory=list)
+    """Below the area that was named, where it is one of level 0."""
+
+
+async def _tree(dataset: str, *, generation: int | None, levels: int, sources: bool, node: str | None) -> SeenTree:
+    top = await _area(dataset, node, generation) if node else None
+    seen = SeenTree(entries=await overstory.datasets.tree(dataset, generation=generation, levels=levels, node=top))
+    if top and seen.entries[0].level == 0:
+        seen.summaries = await overstory.datasets.summaries(dataset, seen.entries[0].child_ids)
+    if sources:
+        facts = [fact for entry in seen.entries for fact in entry.facts]
+        named = iter(await overstory.datasets.sources_of(dataset, facts))
+        seen.sources = [[next(named) for _ in entry.facts] for entry in seen.entries]
+    return seen
+
+
+async def _area(dataset: str, beginning: str, generation: int | None) -> "UUID":
+    """The area whose id begins so."""
+    found = await overstory.datasets.areas_named(dataset, beginning, generation=generation)
+    if len(found) != 1:
+        how = "no area's id begins so" if not found else f"{len(found)} ids begin so, give more of it"
+        raise InvalidOptionError("--node", beginning, f"{how}; `overstory tree --json` has them whole")
+    return found[0]
 
 
 def status(
     dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", metavar="NAME", help="One dataset; all when not given.")
+        str | None,
+        typer.Option(
+            "--dataset",
+            "-d",
+            metavar="NAME",
+            help="One dataset; all when not given.",
+            autocompletion=completing.dataset_names,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -4,7 +4,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-Dataset: TypeAlias = Annotated[str, typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.")]
+from overstory.cli import completing
+
+Dataset: TypeAlias = Annotated[
+    str,
+    typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.", autocompletion=completing.dataset_names),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/json.md).")]
 WaitSeconds: TypeAlias = Annotated[
     float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for another writer of the dataset.")

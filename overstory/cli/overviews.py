@@ -1,38 +1,42 @@
 """A dataset and its index at a glance, as text for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
+from rich.text import Text
 
 from overstory.cli.rendering import count, quoted, say, suggest
 from overstory.cli.terminal import one_line
-from overstory.cli.trees import draw, heading
+from overstory.cli.trees import closed_areas, draw, heading, short_id
 from overstory.indexing.tree.verification import Violation
-from overstory.models import Generation
-from overstory.results import DatasetStatus, RepairResult, TreeEntry
+from overstory.models import COMPLETE, Generation
+from overstory.results import DatasetStatus, DocumentEntry, RepairResult, TreeEntry
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from overstory.cli.indexes import SeenTree
+
+REASONS_SHOWN = 3
 VIOLATIONS_SHOWN = 20
 
 
-def tree(
-    dataset: str,
-    entries: Sequence[TreeEntry],
-    console: "Console",
-    *,
-    facts: int,
-    sources: Sequence[Sequence[tuple[str, ...]]] = (),
-) -> None:
-    if not entries:
+def tree(dataset: str, seen: "SeenTree", console: "Console", *, facts: int, children: int) -> None:
+    """The tree with long rows of children folded, and how to unfold what is not shown."""
+    if not seen.entries:
         say(console, f"{one_line(dataset)} has no index yet.")
         suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
-    elif sources:
-        _with_sources(entries, sources, console)
+        return
+    if seen.sources:
+        _with_sources(seen.entries, seen.sources, console)
     else:
-        console.print(draw(entries, facts=facts))
+        console.print(draw(seen.entries, facts=facts, children=children))
+    for summary in seen.summaries:
+        say(console, f"  · {one_line(summary.text)}")
+        say(console, f"      {one_line(', '.join(filter(None, (summary.source, summary.occurred_at))))}", "dim")
+    if closed := closed_areas(seen.entries, children):
+        suggest(console, f"overstory tree --dataset {quoted(dataset)} --node {short_id(closed[0])}")
 
 
 def _with_sources(
@@ -44,6 +48,31 @@ def _with_sources(
         for fact, documents in zip(entry.facts, under, strict=True):
             say(console, f"  · {one_line(fact.text)}")
             say(console, f"      {', '.join(map(one_line, documents)) or 'documents that are gone'}", "dim")
+
+
+def documents(dataset: str, found: Sequence[DocumentEntry], console: "Console", *, offset: int, total: int) -> None:
+    """A line for each document, and how to see the next ones."""
+    if not total:
+        say(console, f"{one_line(dataset)} holds no documents.")
+        suggest(console, f"overstory remember path/to/your/files --dataset {quoted(dataset)}")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("source", overflow="fold")
+    table.add_column("date", no_wrap=True)
+    table.add_column("chunks", justify="right")
+    table.add_column("tags")
+    for one in found:
+        state = "" if one.state == COMPLETE else "  (not finished)"
+        tags = ", ".join(map(one_line, one.node_set))
+        table.add_row(Text(one_line(one.source) + state), one_line(one.occurred_at), f"{one.chunks:,}", Text(tags))
+    console.print(table)
+    last = offset + len(found)
+    if not found:
+        say(console, f"There are no more than {count(total, 'document')}.", "dim")
+    elif len(found) < total:
+        say(console, f"{offset + 1:,} to {last:,} of {count(total, 'document')}", "dim")
+    if found and last < total:
+        suggest(console, f"overstory documents --dataset {quoted(dataset)} --offset {last}")
 
 
 def generations(dataset: str, served: int, kept: Sequence[Generation], console: "Console") -> None:
@@ -134,6 +163,7 @@ def _contents(status: DatasetStatus) -> Iterator[tuple[str, str]]:
     yield "dataset", f"{status.name} ({status.id})"
     left = f", {status.incomplete:,} not finished" if status.incomplete else ""
     yield "documents", f"{status.documents:,}{left}"
+    yield from _reasons("unfinished", status.incomplete_reasons)
     yield "chunks", f"{status.chunks:,}"
     yield "graph", f"{count(status.entities, 'entity', 'entities')}, {count(status.edges, 'connection')}"
     yield "vectors", f"{status.embedding_model}, {status.embedding_dimensions} dimensions"
@@ -148,13 +178,31 @@ def _index(status: DatasetStatus) -> Iterator[tuple[str, str]]:
     yield "index", f"generation {status.generation} of {status.built_at:%Y-%m-%d %H:%M} UTC, written by {status.model}"
     shape = " + ".join(f"{size:,}" for size in status.level_sizes) or "0"
     yield "areas", f"{shape} (by level), {status.bucketing_strategy}, at most {status.max_bucket_size} together"
-    yield "covers", f"{count(status.summaries, 'summary', 'summaries')}, {status.pending:,} pending"
+    yield "covers", f"{count(status.summaries, 'summary', 'summaries')}, {_pending(status)}"
     marks = {"degraded": status.degraded, "stale": status.stale}
     if any(marks.values()):
         yield "texts", ", ".join(f"{number:,} {mark}" for mark, number in marks.items() if number)
+    yield from _reasons("degraded", status.degraded_reasons)
     if status.unpublished:
         yield "builds", f"{count(status.unpublished, 'build')} stopped; the next one goes on from there"
     yield "kept", ", ".join(map(str, status.generations))
+
+
+def _pending(status: DatasetStatus) -> str:
+    """What the next improve has to do, in the words of what it is."""
+    differing = status.pending - status.pending_covered
+    parts = [f"{differing:,} new, changed or gone since"] if differing else []
+    if status.pending_covered:
+        parts.append(f"{status.pending_covered:,} that the next improve places again, as after a rollback")
+    return "; ".join(parts) or "all there are"
+
+
+def _reasons(name: str, reasons: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """The most frequent reasons, each with its number."""
+    if reasons:
+        shown = [f"{number:,} × {reason}" for reason, number in list(reasons.items())[:REASONS_SHOWN]]
+        more = len(reasons) - len(shown)
+        yield f"why {name}", "; ".join(shown) + (f"; {count(more, 'more reason')}" if more else "")
 
 
 def _store(status: DatasetStatus) -> Iterator[tuple[str, str]]:

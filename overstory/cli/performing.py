@@ -14,11 +14,12 @@ import typer
 
 from overstory.cli import jsonforms
 from overstory.cli.terminal import messages, one_line
-from overstory.cli.watching import bars
+from overstory.cli.watching import shown_progress
 from overstory.errors import ConfigurationError, OverstoryError, UsageError
 
 T = TypeVar("T")
 _debug: ContextVar[bool] = ContextVar("debug", default=False)
+_progress: ContextVar[bool] = ContextVar("progress", default=True)
 
 
 class ExitCode(IntEnum):
@@ -36,10 +37,14 @@ def show_tracebacks(debug: bool) -> None:
     logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, format="%(levelname)s %(name)s: %(message)s")
 
 
+def show_progress(shown: bool) -> None:
+    _progress.set(shown)
+
+
 def perform(command: str, call: Callable[[], Coroutine[Any, Any, T]], *, json: bool, keep_bars: bool = False) -> T:
     """What the call returns; an error ends the process with a line that says who must do what."""
     try:
-        with bars(keep=keep_bars), _ended_like_interrupted():
+        with shown_progress(_progress.get(), keep=keep_bars, lines=not json), _ended_like_interrupted():
             return asyncio.run(call())
     except OverstoryError as error:
         fail(command, error, json=json)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 import overstory
-from overstory.cli import jsonforms
+from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Json
 from overstory.cli.performing import finish, perform, remark
 from overstory.cli.terminal import output
@@ -30,7 +30,14 @@ SearchTypeName = Literal[
 def recall(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="The dataset; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--dataset",
+            "-d",
+            metavar="NAME",
+            help="The dataset; may be repeated.",
+            autocompletion=completing.dataset_names,
+        ),
     ] = None,
     index: Annotated[
         bool, typer.Option("--index", help="Put the map in front: the root and the nearest areas.")
@@ -63,7 +70,7 @@ def recall(
     else:
         from overstory.cli.rendering import recalled
 
-        recalled(results, names, output())
+        recalled(results, names, output(), only_text=only_context)
         for note in dict.fromkeys(note for result in results for note in result.evidence.notes):
             remark(note)
     finish(in_part=any(result.evidence.notes for result in results))

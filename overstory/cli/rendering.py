@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SKIPPED_SHOWN = 20
+SOURCES_SHOWN = 10
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
@@ -71,6 +72,9 @@ def suggest(console: "Console", *commands: str) -> None:
 
 def remembered(result: RememberResult, console: "Console") -> None:
     read(result, console)
+    if result.documents and all(outcome.status is DocumentStatus.SKIPPED for outcome in result.documents):
+        say(console, "Nothing could be read, so nothing was stored.", "yellow")
+        return
     if result.index is not None and result.index.reason:
         say(console, f"The index is behind: {one_line(result.index.reason)}", "yellow")
     name = quoted(result.dataset)
@@ -204,13 +208,39 @@ def levels(index: IndexResult, console: "Console") -> None:
 # --- recall and forget -----------------------------------------------------------------------------
 
 
-def recalled(results: Sequence[RecallResult], datasets: Sequence[str], console: "Console") -> None:
+def recalled(
+    results: Sequence[RecallResult], datasets: Sequence[str], console: "Console", *, only_text: bool = False
+) -> None:
+    """Each answer, then what it rests on and how fresh that is; with `only_text` the text alone."""
     if not results:
         say(console, f"Nothing found in {', '.join(map(one_line, datasets))}.")
+        suggest(console, *(f"overstory documents --dataset {quoted(name)}" for name in datasets))
     for result in results:
         if len(results) > 1:
             say(console, one_line(result.dataset), "bold")
         quote(console, result.text)
+        if not only_text:
+            _rests_on(result, console)
+
+
+def _rests_on(result: RecallResult, console: "Console") -> None:
+    console.print()
+    sources = [one_line(source) for source in result.references]
+    if sources:
+        more = f", and {len(sources) - SOURCES_SHOWN:,} more" if len(sources) > SOURCES_SHOWN else ""
+        say(console, f"Sources: {', '.join(sources[:SOURCES_SHOWN])}{more}", "dim")
+    freshness = result.freshness
+    if result.evidence.root is not None and freshness.built_at is not None:
+        built = f"generation {freshness.generation} of {freshness.built_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        marks = {"pending": freshness.pending, "degraded": freshness.degraded}
+        told = "".join(f", {number:,} {mark}" for mark, number in marks.items() if number)
+        summaries = count(freshness.summaries, "summary", "summaries")
+        say(console, f"Map: {built} over {summaries}{told}, written by {one_line(freshness.model)}", "dim")
+    elif freshness.generation:
+        say(console, "Map: not used (--index puts it in front)", "dim")
+    took = spent(result.usage.calls, result.usage).strip()
+    if took:
+        say(console, took, "dim")
 
 
 def passages(found: Sequence[Passage], console: "Console") -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -23,7 +23,7 @@ _NOTHING = "nothing in it to read"
 _Given = str | Path | SourceDocument
 
 
-async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncIterator[ReadOutcome]:
+async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncGenerator[ReadOutcome]:
     """Read sources one after another, in their order; what can't be read is told with its reason, and the rest goes on.
 
     Args:

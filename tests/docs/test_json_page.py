@@ -24,6 +24,7 @@ FORMS = {
     "freshness": results.Freshness,
     "tree": results.TreeEntry,
     "status": results.DatasetStatus,
+    "documents": results.DocumentEntry,
     "forget": results.ForgetResult,
     "proof": results.ForgetProof,
     "config": Setting,

@@ -92,6 +92,7 @@ async def test_what_a_provider_refuses_is_not_asked_for_ever(model: ScriptedMode
 
     fallen = [e.degraded for e in await datasets.tree("main_dataset") if e.degraded]
     assert fallen and all("content" in reason for reason in fallen)
+    assert sum((await datasets.status("main_dataset")).degraded_reasons.values()) == len(fallen)
     assert len(model.chats) == index.buckets + 1
 
 
@@ -150,7 +151,7 @@ async def test_a_budget_too_small_is_refused_before_anything_runs(monkeypatch, v
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 19, 20, 21])
 async def test_vector_buckets_of_few_summaries_make_a_whole_tree(count: int):
-    await remember(notes(count) or "  ")
+    await remember(notes(count))
 
     index = await global_context_index_pipeline()
 
@@ -328,7 +329,7 @@ async def test_a_service_that_is_down_is_no_empty_answer(model: ScriptedModelSer
 
 
 async def test_nothing_stored_is_an_error_and_nothing_found_an_empty_list(model: ScriptedModelServer):
-    await remember("  ", "empty")
+    await remember([], "empty")
     await remember(notes(3))
     model.forget()
 

@@ -30,7 +30,7 @@ async def build(**options):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 9])
 async def test_few_summaries_make_a_whole_tree(count: int):
-    await remember(notes(count) or "   ")
+    await remember(notes(count))
 
     index = await build()
 

@@ -512,7 +512,7 @@ async def test_questions_at_once_do_not_disturb_each_other():
 
 async def test_an_empty_dataset_among_others_is_no_failure():
     await remember(["Anna Hofer leads Northstar."], "full")
-    await remember("   ", "empty")
+    await remember([], "empty")
 
     answers = await recall("Who leads Northstar?", "CHUNKS")
 

@@ -1,9 +1,11 @@
 import io
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from overstory.cli.watching import Bars
+from overstory.cli.watching import SECONDS_BETWEEN_LINES, Bars, Lines, shown_progress
+from overstory.progress import watcher
 
 
 def progress() -> Progress:
@@ -51,3 +53,36 @@ def test_a_stage_that_was_never_begun_is_no_error() -> None:
     bars.end("unknown")
 
     assert [task.description for task in shown.tasks] == ["odd"]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_line_is_written_now_and_then_and_none_at_first() -> None:
+    written, clock = list[str](), Clock()
+    lines = Lines(written.append, clock)
+
+    lines.begin("reading chunks", 1_200)
+    for _ in range(3):
+        lines.advance("reading chunks", 100, degraded=1)
+    clock.now = SECONDS_BETWEEN_LINES
+    lines.advance("reading chunks", 100)
+    lines.advance("reading chunks", 100)
+    clock.now = 2 * SECONDS_BETWEEN_LINES
+    lines.advance("summarising", 1)
+    lines.end("summarising")
+
+    assert written == ["reading chunks: 400 of 1,200, 3 degraded", "summarising: 1"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lines", "watched"), [(True, True, "Lines"), (True, False, "Silent"), (False, True, "Silent")]
+)
+def test_without_a_terminal_lines_are_written_unless_quiet_or_json(wanted: bool, lines: bool, watched: str) -> None:
+    with shown_progress(wanted, lines=lines):
+        assert type(watcher()).__name__ == watched
