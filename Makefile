@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := overstory flows tasks retrieval tests benchmarks examples deployments
 
-.PHONY: help demo test check format bench lock prefect-check clean
+.PHONY: help demo test check format bench bench-large faults real-model lock prefect-check clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -27,8 +27,19 @@ format: $(VENV)/.develop ## bring the code into its form
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-bench: $(VENV)/.develop ## the benchmarks, each a table
-	@for program in $(filter-out benchmarks/fault%,$(wildcard benchmarks/[a-z]*.py)); do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+BENCH = main_job plan life recalling pipelining
+bench: $(VENV)/.develop ## the short benchmarks (about ten minutes), each a table, and what got slower since the baseline
+	@for name in $(BENCH); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@$(BIN)/python benchmarks/compare.py
+
+bench-large: $(VENV)/.develop ## up to a million summaries, and the real stores and servers (an hour or more)
+	$(BIN)/python benchmarks/plan.py --million
+	$(BIN)/python benchmarks/life.py --large
+	$(BIN)/python benchmarks/recalling.py --large
+	$(BIN)/python benchmarks/moving.py
+	$(BIN)/python benchmarks/orchestration.py
+	$(BIN)/python benchmarks/serve.py
+	@if command -v weaviate >/dev/null; then $(BIN)/python benchmarks/weaviate_store.py; else echo "no weaviate on the PATH: benchmarks/weaviate_store.py was left out"; fi
 
 faults: $(VENV)/.develop ## kills, full disks, overload, clocks: a table of what the index makes of them (ARGS="--kills 20")
 	$(BIN)/python benchmarks/faults.py $(ARGS)

@@ -53,7 +53,11 @@ async def grow(table: Table, count: int, cpu_target: float) -> None:
     with timed() as whole:
         await build(name)
     levels = len((await datasets.status(name)).level_sizes)
-    table.add(f"{count:,} summaries: first build", f"{whole.cpu_seconds:.1f} CPU s, {levels} levels")
+    table.add(
+        f"{count:,} summaries: first build",
+        f"{whole.cpu_seconds:.1f} CPU s, {levels} levels",
+        cpu_seconds=whole.cpu_seconds,
+    )
     calls, seconds = [], []
     for i in range(50):
         await remember(notes(count + i, count + i + 1), name, self_improvement=False)
@@ -61,12 +65,13 @@ async def grow(table: Table, count: int, cpu_target: float) -> None:
             index = await build(name)
         calls.append(index.written)  # type: ignore[attr-defined]
         seconds.append(one.cpu_seconds)
-    table.add("  one more: texts on average", f"{sum(calls) / 50:.1f} (most {max(calls)})", f"<= {levels + 3}")
-    table.add("  one more: CPU, median", f"{sorted(seconds)[25]:.2f} s", f"<= {cpu_target}")
+    average, median = sum(calls) / 50, sorted(seconds)[25]
+    table.add("  one more: texts on average", f"{average:.1f} (most {max(calls)})", f"<= {levels + 3}", count=average)
+    table.add("  one more: CPU, median", f"{median:.2f} s", f"<= {cpu_target}", cpu_seconds=median)
     await remember(notes(count + 50, count + 100), name, self_improvement=False)
     together = await build(name)
     share = together.written / sum(calls)  # type: ignore[attr-defined]
-    table.add("  fifty together, of fifty singly", f"{share:.2f}", "<= 0.4")
+    table.add("  fifty together, of fifty singly", f"{share:.2f}", "<= 0.4", count=share)
     with timed() as idle:
         unchanged = await build(name)
     table.add("  nothing new: calls, CPU", f"{unchanged.written}, {idle.cpu_seconds:.3f} s", "0, <= 0.1")  # type: ignore[attr-defined]

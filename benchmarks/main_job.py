@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from measuring import Table, peak_megabytes, percentile, timed
@@ -65,7 +66,7 @@ def measure_import(table: Table) -> None:
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     whole = sorted(cpu("import overstory") for _ in range(5))[2]
-    table.add("import overstory, whole process", f"{whole:.3f} CPU s", "<= 0.15")
+    table.add("import overstory, whole process", f"{whole:.3f} CPU s", "<= 0.15", cpu_seconds=whole)
 
 
 async def measure_model_lane(table: Table, count: int) -> None:
@@ -73,28 +74,66 @@ async def measure_model_lane(table: Table, count: int) -> None:
 
     with timed() as reading:
         remembered = await remember(make_notes(count), "model")
-    table.add(f"remember {count:,} notes over HTTP", f"{reading.cpu_seconds:.1f} CPU s", "<= 12 at 1,000")
-    table.add("  model calls", f"{remembered.model_calls} of {remembered.chunks} chunks", "calls = chunks")
+    table.add(
+        f"remember {count:,} notes over HTTP",
+        f"{reading.cpu_seconds:.1f} CPU s",
+        "<= 12 at 1,000",
+        cpu_seconds=reading.cpu_seconds,
+    )
+    calls = remembered.model_calls
+    table.add("  model calls", f"{calls} of {remembered.chunks} chunks", "calls = chunks", count=calls)
     table.add("  peak memory", f"{peak_megabytes():.0f} MB", "<= 500")
     with timed() as building:
         index = (await improve("model", build_global_context_index=True)).index
     assert index is not None
-    each = building.cpu_seconds / max(1, index.model_calls) * 1000
-    table.add("index over them, calls", f"{index.model_calls} for {index.buckets} + root", "as planned")
-    table.add("  CPU a call, client library included", f"{each:.1f} ms", "<= 2 beside its 3.5 to 5")
+    calls = index.model_calls
+    each, library = building.cpu_seconds / max(1, calls) * 1000, await library_milliseconds()
+    table.add("index over them, calls", f"{calls} for {index.buckets} + root", "as planned", count=calls)
+    table.add("  CPU a call", f"{each:.1f} ms", cpu_seconds=each / 1000)
+    table.add("  of which the client library", f"{library:.1f} ms", "so that <= 2 are ours")
+
+
+async def library_milliseconds(calls: int = 200) -> float:
+    """CPU of a call of the model by the client library alone, with an area's prompt and answer."""
+    import litellm
+
+    answer = {"name": "Any", "strict": True, "schema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+    given: dict[str, Any] = {
+        "model": os.environ["LLM_MODEL"],
+        "api_base": os.environ["LLM_ENDPOINT"],
+        "api_key": "none",
+        "messages": [{"role": "user", "content": " ".join(make_notes(8))}],
+        "response_format": {"type": "json_schema", "json_schema": answer},
+        "max_tokens": 1_000,
+        "max_retries": 0,
+    }
+
+    async def some() -> None:
+        for _ in range(calls // 8):
+            await litellm.acompletion(**given)
+
+    await litellm.acompletion(**given)
+    with timed() as alone:
+        await asyncio.gather(*(some() for _ in range(8)))
+    return alone.cpu_seconds / calls * 1000
 
 
 async def measure_offline(table: Table, count: int) -> None:
     from overstory import improve, remember
 
     with timed() as whole:
-        await remember(make_notes(count, seed=2), "offline")
-        reading = time.process_time()
+        with timed() as reading:
+            await remember(make_notes(count, seed=2), "offline")
         index = (await improve("offline", build_global_context_index=True)).index
     assert index is not None
-    del reading
     table.add(
-        f"offline: remember and index {count:,} notes (hashing)", f"{whole.cpu_seconds:.1f} CPU s", "<= 60 at 10,000"
+        f"offline: remember and index {count:,} notes (hashing)",
+        f"{whole.cpu_seconds:.1f} CPU s",
+        "<= 60 at 10,000",
+        cpu_seconds=whole.cpu_seconds,
+    )
+    table.add(
+        "  remember alone", f"{reading.cpu_seconds:.1f} CPU s", "<= 30 at 10,000", cpu_seconds=reading.cpu_seconds
     )
     table.add("  buckets, wall", f"{index.buckets:,}, {whole.wall_seconds:.1f} s")
     table.add("  peak memory", f"{peak_megabytes():.0f} MB")
@@ -139,7 +178,7 @@ async def measure_one_topic(table: Table, count: int) -> None:
     await remember(notes, "topic")
     await improve("topic", build_global_context_index=True)
     level = (await datasets.status("topic")).level_sizes[0]
-    table.add(f"{count:,} notes of one topic: level 0", f"{level} buckets", f"<= {1.1 * count / 4:.0f}")
+    table.add(f"{count:,} notes of one topic: level 0", f"{level} buckets", f"<= {1.1 * count / 4:.0f}", count=level)
 
 
 async def main() -> None:

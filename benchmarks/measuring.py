@@ -8,11 +8,14 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +53,7 @@ class Table:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, what: str, figure: str, target: str = "", **details: Any) -> None:
+        """A row; `compare.py` looks at its `cpu_seconds` and its `count`, where it has them."""
         self.rows.append({"what": what, "figure": figure, "target": target, **details})
         print(f"{what:<72} {figure:>26}   {target}", flush=True)
 
@@ -68,4 +72,20 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "commit": commit.stdout.strip(),
         "argv": sys.argv[1:],
+        "yardstick_cpu_seconds": yardstick(),
     }
+
+
+def yardstick() -> float:
+    """CPU seconds of a fixed piece of Python and numpy work: how fast this machine is now. The best of five."""
+
+    def work() -> float:
+        begun = time.process_time()
+        text = " ".join(f"note {i} of {i * i}" for i in range(40_000))
+        Counter(text.split())
+        matrix = np.linspace(0.0, 1.0, 300 * 300, dtype=np.float32).reshape(300, 300)
+        for _ in range(20):
+            matrix = matrix @ matrix / np.linalg.norm(matrix)
+        return time.process_time() - begun
+
+    return min(work() for _ in range(5))

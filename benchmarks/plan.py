@@ -1,6 +1,6 @@
 """Planning a tree: CPU, memory and growth of a fresh plan, and of taking in one more summary.
 
-    python benchmarks/plan.py [--million] [--json plan.json]
+    python benchmarks/plan.py [--million]
 
 Each case runs in a process of its own, so that memory is its own. Without --million up to 100,000 summaries.
 """
@@ -18,6 +18,7 @@ from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.measuring import Table
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.increments import TreeState, apply_changes
@@ -98,29 +99,33 @@ def growth(results: list[Result], kind: str, strategy: str) -> float:
     return math.log(last.plan_cpu_seconds / first.plan_cpu_seconds) / math.log(last.summaries / first.summaries)
 
 
-def show(result: Result) -> None:
-    print(
-        f"{result.kind:14} {result.strategy:7} {result.summaries:>9,} {result.plan_cpu_seconds:8.2f} "
-        f"{result.ids_cpu_seconds:6.2f} {result.peak_gib:6.2f} {result.one_more_cpu_seconds:9.3f} "
-        f"{result.one_more_rewritten:5}   {', '.join(map(str, result.levels))}",
-        flush=True,
+GOALS = {10_000: "<= 1 CPU s, 0.3 GiB", 100_000: "<= 12 CPU s, 0.8 GiB", 1_000_000: "<= 170 CPU s, 5 GiB"}
+
+
+def show(table: Table, result: Result) -> None:
+    seconds = result.plan_cpu_seconds + result.ids_cpu_seconds
+    table.add(
+        f"plan {result.summaries:,} summaries, {result.kind.replace('_', ' ')}, {result.strategy} strategy",
+        f"{seconds:.2f} CPU s, {result.peak_gib:.2f} GiB",
+        GOALS.get(result.summaries, ""),
+        cpu_seconds=seconds,
     )
+    table.add("  buckets by level", ", ".join(map(str, result.levels[:4])) + " …", count=result.levels[0])
+    if result.one_more_rewritten:
+        one_more = result.one_more_cpu_seconds
+        table.add("  one more: CPU, texts", f"{one_more:.3f} s, {result.one_more_rewritten}", cpu_seconds=one_more)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--million", action="store_true", help="also plan 1,000,000 topical summaries (minutes, GiB)")
-    parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--case", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.case:
         kind, strategy, summaries, one_more = asked.case
         print(json.dumps(asdict(measure(kind, strategy, int(summaries), one_more == "True"))))
         return
-    print(
-        f"{'summaries':14} {'':7} {'n':>9} {'plan s':>8} {'ids s':>6} {'GiB':>6} {'one more':>9} {'texts':>5}   levels"
-    )
-    results = []
+    table, results = Table("plan"), []
     for strategy in ("graph", "vector"):
         for kind in KINDS:
             sizes = [1_000, 10_000, 100_000] + [1_000_000] * (
@@ -128,10 +133,9 @@ def main() -> None:
             )
             for summaries in sizes:
                 results.append(in_own_process(kind, strategy, summaries, summaries <= 100_000))
-                show(results[-1])
-            print(f"{'':14} {'':7} growth n^{growth(results, kind, strategy):.2f}")
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
+                show(table, results[-1])
+            table.add("  cost grows as", f"n^{growth(results, kind, strategy):.2f}", "<= n^1.15")
+    table.write()
 
 
 if __name__ == "__main__":
