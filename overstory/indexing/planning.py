@@ -14,7 +14,7 @@ from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBu
 from overstory.indexing.served import Served, finish, read_served
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
-from overstory.indexing.tree.leaves import Leaves
+from overstory.indexing.tree.leaves import Leaves, with_text
 from overstory.models import Lease, Manifest, PendingChange, TextSummary
 from overstory.runtime import OpenDataset
 from overstory.stores.contract import Tenant
@@ -113,12 +113,8 @@ async def read_leaves(tenant: Tenant) -> Leaves:
 
 
 async def _with_text(tenant: Tenant) -> "AsyncIterator[pa.RecordBatch]":
-    import pyarrow.compute as pc
-
     async for batch in tenant.batches(TextSummary, _LEAF_COLUMNS):
-        filled = pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(batch.column("text"))), 0)
-        kept = batch if pc.all(filled).as_py() else batch.filter(filled)
-        yield kept.select(["key", "entity_ids", "vector"])
+        yield with_text(batch).select(["key", "entity_ids", "vector"])
 
 
 def _job(dataset_id: UUID, manifest: Manifest, purpose: str, reuse: bool) -> Job:

@@ -18,10 +18,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from overstory import ids
 from overstory.errors import GenerationNotFoundError, InvalidIndexError
 from overstory.indexing.plans import ROLLED_BACK, BuildPlan, Job
-from overstory.indexing.tree.verification import TreeNode, Violation, verify_tree
+from overstory.indexing.tree.leaves import as_bytes, with_text
+from overstory.indexing.tree.verification import StoredTree, Violation, verify_tree
 from overstory.models import (
     OPEN_END,
     Build,
@@ -102,37 +105,18 @@ async def violations_at(
     tenant: Tenant, generation: int, max_bucket_size: int, *, fresh: bool = False
 ) -> tuple[list[Violation], int]:
     """What is wrong with the tree that a generation sees, and how many of its texts are fallbacks."""
-    nodes, degraded = await read_nodes(tenant, generation)
-    summaries = await read_summary_ids(tenant)
-    found = await asyncio.to_thread(verify_tree, nodes, summaries, max_bucket_size, fresh=fresh)
-    return found, degraded
-
-
-async def read_nodes(tenant: Tenant, generation: int) -> tuple[list[TreeNode], int]:
-    """The shape of a generation's tree."""
-    nodes, degraded = [], 0
     columns = ["id", "level", "is_root", "child_ids", "degraded", "withheld", "text"]
-    async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation):
-        for row in batch.to_pylist():
-            nodes.append(
-                TreeNode(
-                    id=ids.uuid_of(row["id"]),
-                    level=row["level"],
-                    is_root=row["is_root"],
-                    child_ids=tuple(ids.uuid_of(c) for c in row["child_ids"]),
-                    has_text=bool(row["text"]) or row["withheld"],
-                )
-            )
-            degraded += bool(row["degraded"])
-    return nodes, degraded
+    stored = [batch async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation)]
+    summaries = [with_text(batch) async for batch in tenant.batches(TextSummary, ["key", "text"])]
 
+    def verify() -> list[Violation]:
+        ids = np.concatenate(
+            [as_bytes(batch.column("key"), 16) for batch in summaries] or [np.zeros((0, 16), np.uint8)]
+        )
+        return verify_tree(StoredTree.from_batches(stored), ids, max_bucket_size, fresh=fresh)
 
-async def read_summary_ids(tenant: Tenant) -> set[UUID]:
-    """Ids of the summaries that have a text, and so belong into the tree."""
-    found: set[UUID] = set()
-    async for batch in tenant.batches(TextSummary, ["key", "text"]):
-        found.update(ids.uuid_of(r["key"]) for r in batch.to_pylist() if r["text"].strip())
-    return found
+    degraded = sum(len(batch) - batch.column("degraded").to_pylist().count("") for batch in stored)
+    return await asyncio.to_thread(verify), degraded
 
 
 async def publish(store: Store, tenant: Tenant, lease: Lease, generation: Generation, keep: int) -> Manifest:

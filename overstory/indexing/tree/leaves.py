@@ -143,6 +143,14 @@ class _Growing:
         return self._data
 
 
+def with_text(summaries: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Those that have a text, and so belong into the tree."""
+    import pyarrow.compute as pc
+
+    filled = pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(summaries.column("text"))), 0)
+    return summaries if pc.all(filled).as_py() else summaries.filter(filled)
+
+
 def as_bytes(column: "pa.Array", width: int) -> NDArray[np.uint8]:
     """A column of fixed-width binary without nulls, as shape (n, width)."""
     start = column.offset * width

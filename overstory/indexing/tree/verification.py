@@ -1,15 +1,28 @@
 """Whether a tree of buckets is sound: its invariants, each by name.
 
-A fault is reported once, at its cause: what follows from another violation is not listed again.
+A fault is reported once, at its cause: what follows from another violation is not listed again. All of it is array
+work, since a tree is verified before every publish, however little of it is new.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+
+from overstory.indexing.tree.id_arrays import IdArray, number, to_uuids
+from overstory.indexing.tree.leaves import as_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _NAMED = 5
+_Flags: TypeAlias = NDArray[np.bool_]
+_Numbers: TypeAlias = NDArray[np.int64]
 
 
 class Rule(StrEnum):
@@ -30,17 +43,6 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
-    """A bucket or the root: its place in the tree."""
-
-    id: UUID
-    level: int
-    is_root: bool
-    child_ids: tuple[UUID, ...]
-    has_text: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
     """A rule that does not hold, and for which nodes or summaries."""
 
@@ -49,115 +51,174 @@ class Violation:
     ids: tuple[UUID, ...]
 
 
-def verify_tree(
-    nodes: Sequence[TreeNode], summary_ids: Collection[UUID], max_bucket_size: int, *, fresh: bool
-) -> list[Violation]:
-    """Check the invariants of a tree, in linear time.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StoredTree:
+    """All buckets and the root of one generation, in any order."""
+
+    ids: IdArray
+    """uint8, shape (n, 16), as are the other ids."""
+    levels: _Numbers
+    is_root: _Flags
+    has_text: _Flags
+    sizes: _Numbers
+    """Shape (n,): how many children each has."""
+    children: IdArray
+    """The children of all, one node after the other."""
+
+    @classmethod
+    def from_batches(cls, batches: "Iterable[pa.RecordBatch]") -> "StoredTree":
+        """The tree of stored rows, with the columns `id`, `level`, `is_root`, `child_ids`, `text` and `withheld`."""
+        read = [_read(batch) for batch in batches]
+        empty = np.zeros((0, 16), np.uint8), *(np.zeros(0, t) for t in (int, bool, bool, int)), np.zeros((0, 16), np.uint8)  # fmt: skip
+        ids, levels, roots, texts, sizes, children = map(np.concatenate, zip(empty, *read, strict=True))
+        return cls(ids=ids, levels=levels, is_root=roots, has_text=texts, sizes=sizes, children=children)
+
+
+def _read(batch: "pa.RecordBatch") -> tuple[NDArray[Any], ...]:
+    """The fields of `StoredTree`, in their order."""
+    import pyarrow.compute as pc
+
+    has_text = pc.or_(pc.greater(pc.binary_length(batch.column("text")), 0), batch.column("withheld"))
+    children = batch.column("child_ids")
+    return (
+        as_bytes(batch.column("id"), 16),
+        np.asarray(batch.column("level"), np.int64),
+        np.asarray(batch.column("is_root").to_numpy(zero_copy_only=False), bool),
+        np.asarray(has_text.to_numpy(zero_copy_only=False), bool),
+        np.asarray(children.value_lengths(), np.int64),
+        as_bytes(children.flatten(), 16),
+    )
+
+
+def verify_tree(tree: StoredTree, summary_ids: IdArray, max_bucket_size: int, *, fresh: bool) -> list[Violation]:
+    """Check the invariants of a tree.
 
     Args:
-        nodes: all buckets and the root of one generation.
-        summary_ids: all summaries that have a text.
+        tree: all of it.
+        summary_ids: all summaries that have a text, each once.
         max_bucket_size: most children of a bucket, and of the root.
         fresh: the tree was planned from scratch, so that only one bucket a level may have a single child.
     """
-    tree = _Tree(nodes, summary_ids)
+    seen = _Numbered(tree, summary_ids)
     checks = (_identity, _texts, _root, _children, _parents, _sizes, _shrinking)
-    found = [violation for check in checks for violation in check(tree, max_bucket_size)]
-    return found + list(_lonely(tree)) if fresh else found
+    found = [violation for check in checks for violation in check(seen, max_bucket_size)]
+    return found + list(_lonely(seen)) if fresh else found
 
 
-class _Tree:
-    """The nodes, by id, by level and by child."""
+class _Numbered:
+    """A tree whose ids are numbers: the same for the same id, rising as ids do."""
 
-    def __init__(self, nodes: Sequence[TreeNode], summary_ids: Collection[UUID]) -> None:
-        self.nodes = nodes
-        self.summaries = summary_ids if isinstance(summary_ids, set | frozenset) else set(summary_ids)
-        self.by_id = {node.id: node for node in nodes}
-        self.roots = [node for node in nodes if node.is_root]
-        self.levels: dict[int, list[TreeNode]] = defaultdict(list)
-        for node in nodes:
-            if not node.is_root:
-                self.levels[node.level].append(node)
-        self.mentions = Counter(child for node in nodes for child in node.child_ids)
+    def __init__(self, tree: StoredTree, summary_ids: IdArray) -> None:
+        self.tree = tree
+        self.named, codes = number(np.concatenate([summary_ids, tree.ids, tree.children]))
+        self.summaries, self.nodes, self.children = np.split(codes, np.cumsum([len(summary_ids), len(tree.ids)]))
+        self.owners = np.repeat(np.arange(len(tree.ids)), tree.sizes)
+        """Of each child the place of its node."""
+
+    @cached_property
+    def node_of(self) -> _Numbers:
+        """By number the place of a node; -1 where it is none."""
+        places = np.full(len(self.named), -1, np.int64)
+        places[self.nodes] = np.arange(len(self.nodes))
+        return places
+
+    @cached_property
+    def mentions(self) -> _Numbers:
+        """By number how often it is named as a child."""
+        return np.bincount(self.children, minlength=len(self.named))
+
+    def marked(self, numbers: NDArray[Any]) -> _Flags:
+        """By number whether it is among these."""
+        flags = np.zeros(len(self.named), bool)
+        flags[numbers] = True
+        return flags
+
+    @cached_property
+    def bucket_levels(self) -> _Numbers:
+        """The levels that have buckets, ascending."""
+        return np.unique(self.tree.levels[~self.tree.is_root])
+
+    def violation(self, rule: Rule, message: str, numbers: NDArray[Any]) -> Iterator[Violation]:
+        """One violation with all its ids, none when there are no ids."""
+        if len(numbers):
+            ids = to_uuids(self.named[numbers])
+            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+            named = ", ".join(map(str, ids[:_NAMED])) + more
+            yield Violation(rule=rule.value, message=f"{message}: {named}", ids=tuple(ids))
 
 
-def _violation(rule: Rule, message: str, ids: Collection[UUID]) -> Iterator[Violation]:
-    """One violation with all its ids, none when there are no ids."""
-    if ids:
-        named = ", ".join(map(str, list(ids)[:_NAMED])) + (
-            f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-        )
-        yield Violation(rule=rule.value, message=f"{message}: {named}", ids=tuple(ids))
+def _each_once(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Different numbers, in the order in which they come first."""
+    return numbers[np.sort(np.unique(numbers, return_index=True)[1])]
 
 
-def _identity(tree: _Tree, _: int) -> Iterator[Violation]:
-    twice = [node for node, times in Counter(node.id for node in tree.nodes).items() if times > 1]
-    yield from _violation(Rule.UNIQUE_NODE, "there more than once", twice)
+def _identity(seen: _Numbered, _: int) -> Iterator[Violation]:
+    twice = np.bincount(seen.nodes, minlength=len(seen.named)) > 1
+    yield from seen.violation(Rule.UNIQUE_NODE, "there more than once", _each_once(seen.nodes[twice[seen.nodes]]))
 
 
-def _texts(tree: _Tree, _: int) -> Iterator[Violation]:
-    yield from _violation(Rule.HAS_TEXT, "no text", [node.id for node in tree.nodes if not node.has_text])
+def _texts(seen: _Numbered, _: int) -> Iterator[Violation]:
+    yield from seen.violation(Rule.HAS_TEXT, "no text", seen.nodes[~seen.tree.has_text])
 
 
-def _root(tree: _Tree, _: int) -> Iterator[Violation]:
+def _root(seen: _Numbered, _: int) -> Iterator[Violation]:
     """One root over the buckets; none where there is nothing to summarise."""
-    if len(tree.roots) > 1:
-        yield from _violation(Rule.ONE_ROOT, "more than one root", [root.id for root in tree.roots])
-    if tree.roots and not tree.levels:
-        yield from _violation(Rule.ONE_ROOT, "a root without buckets", [root.id for root in tree.roots])
-    if tree.levels and not tree.roots:
-        top = tree.levels[max(tree.levels)]
-        yield from _violation(Rule.ONE_ROOT, "no root over these buckets", [node.id for node in top])
+    roots, levels = seen.nodes[seen.tree.is_root], seen.bucket_levels
+    if len(roots) > 1:
+        yield from seen.violation(Rule.ONE_ROOT, "more than one root", roots)
+    if not len(levels):
+        yield from seen.violation(Rule.ONE_ROOT, "a root without buckets", roots)
+    elif not len(roots):
+        top = seen.nodes[seen.tree.levels == levels[-1]]
+        yield from seen.violation(Rule.ONE_ROOT, "no root over these buckets", top)
 
 
-def _children(tree: _Tree, _: int) -> Iterator[Violation]:
+def _children(seen: _Numbered, _: int) -> Iterator[Violation]:
     """What nodes name as their children: they exist, one level down; summaries in buckets of level 0 only."""
-    dangling, too_high, misplaced = [], [], []
-    for node in tree.nodes:
-        for child in node.child_ids:
-            below = tree.by_id.get(child)
-            if below is not None:
-                misplaced += [child] if below.level != node.level - 1 or below.is_root else []
-            elif child not in tree.summaries:
-                dangling.append(child)
-            elif node.level != 0 or node.is_root:
-                too_high.append(child)
-    yield from _violation(Rule.NOTHING_DANGLES, "named as children, but not there", dangling)
-    yield from _violation(Rule.SUMMARY_IN_BUCKET, "summaries not directly in a bucket of level 0", too_high)
-    yield from _violation(Rule.ADJACENT_LEVELS, "not one level below their parents", misplaced)
+    tree, below = seen.tree, seen.node_of[seen.children]
+    is_node, is_summary = below >= 0, seen.marked(seen.summaries)[seen.children]
+    level, under_root = tree.levels[seen.owners], tree.is_root[seen.owners]
+    wrong_level = is_node & ((tree.levels[below] != level - 1) | tree.is_root[below])
+    too_high = ~is_node & is_summary & ((level != 0) | under_root)
+    for rule, message, found in (
+        (Rule.NOTHING_DANGLES, "named as children, but not there", ~is_node & ~is_summary),
+        (Rule.SUMMARY_IN_BUCKET, "summaries not directly in a bucket of level 0", too_high),
+        (Rule.ADJACENT_LEVELS, "not one level below their parents", wrong_level),
+    ):
+        yield from seen.violation(rule, message, seen.children[found])
 
 
-def _parents(tree: _Tree, _: int) -> Iterator[Violation]:
+def _parents(seen: _Numbered, _: int) -> Iterator[Violation]:
     """Each summary and bucket has exactly one parent."""
-    several = [child for child, times in tree.mentions.items() if times > 1]
-    yield from _violation(Rule.ONE_PARENT, "more than one parent", several)
-    missing = [summary for summary in tree.summaries if summary not in tree.mentions]
-    yield from _violation(Rule.EVERY_SUMMARY, "summaries in no bucket", sorted(missing))
-    if tree.roots:
-        lost = [n.id for n in tree.nodes if not n.is_root and n.id not in tree.mentions]
-        yield from _violation(Rule.REACHABLE, "buckets without a parent", lost)
+    several = _each_once(seen.children[seen.mentions[seen.children] > 1])
+    yield from seen.violation(Rule.ONE_PARENT, "more than one parent", several)
+    missing = np.sort(seen.summaries[seen.mentions[seen.summaries] == 0])
+    yield from seen.violation(Rule.EVERY_SUMMARY, "summaries in no bucket", missing)
+    if seen.tree.is_root.any():
+        lost = seen.nodes[~seen.tree.is_root & (seen.mentions[seen.nodes] == 0)]
+        yield from seen.violation(Rule.REACHABLE, "buckets without a parent", lost)
 
 
-def _sizes(tree: _Tree, max_bucket_size: int) -> Iterator[Violation]:
-    crowded = [node.id for node in tree.nodes if len(node.child_ids) > max_bucket_size]
-    yield from _violation(Rule.BUCKET_SIZE, f"more than {max_bucket_size} children", crowded)
-    empty = [node.id for node in tree.nodes if not node.child_ids and (tree.levels or not node.is_root)]
-    yield from _violation(Rule.BUCKET_SIZE, "no children", empty)
+def _sizes(seen: _Numbered, max_bucket_size: int) -> Iterator[Violation]:
+    sizes, only_root = seen.tree.sizes, seen.tree.is_root & (len(seen.bucket_levels) == 0)
+    crowded = seen.nodes[sizes > max_bucket_size]
+    yield from seen.violation(Rule.BUCKET_SIZE, f"more than {max_bucket_size} children", crowded)
+    yield from seen.violation(Rule.BUCKET_SIZE, "no children", seen.nodes[(sizes == 0) & ~only_root])
 
 
-def _shrinking(tree: _Tree, _: int) -> Iterator[Violation]:
+def _shrinking(seen: _Numbered, _: int) -> Iterator[Violation]:
     """Each level has fewer nodes than the one below; a single summary has its one bucket."""
-    below = len(tree.summaries)
-    for level in sorted(tree.levels):
-        count = len(tree.levels[level])
-        if count >= below and (level, below, count) != (0, 1, 1):
-            ids = [node.id for node in tree.levels[level]]
-            yield from _violation(Rule.LEVELS_SHRINK, f"level {level} has {count} buckets over {below} nodes", ids)
-        below = count
+    below = len(seen.summaries)
+    for level in seen.bucket_levels.tolist():
+        buckets = seen.nodes[(seen.tree.levels == level) & ~seen.tree.is_root]
+        if len(buckets) >= below and (level, below, len(buckets)) != (0, 1, 1):
+            message = f"level {level} has {len(buckets)} buckets over {below} nodes"
+            yield from seen.violation(Rule.LEVELS_SHRINK, message, buckets)
+        below = len(buckets)
 
 
-def _lonely(tree: _Tree) -> Iterator[Violation]:
-    for level, nodes in sorted(tree.levels.items()):
-        single = [node.id for node in nodes if len(node.child_ids) == 1]
+def _lonely(seen: _Numbered) -> Iterator[Violation]:
+    for level in seen.bucket_levels.tolist():
+        single = seen.nodes[(seen.tree.levels == level) & ~seen.tree.is_root & (seen.tree.sizes == 1)]
         if len(single) > 1:
-            yield from _violation(Rule.NO_LONELY_CHILDREN, f"level {level}: one child each", single)
+            yield from seen.violation(Rule.NO_LONELY_CHILDREN, f"level {level}: one child each", single)

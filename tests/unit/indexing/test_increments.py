@@ -11,8 +11,8 @@ from overstory.indexing.tree.bucketing import Leaves, TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.increments import TreeState, apply_changes
 from overstory.indexing.tree.leaves import directions
-from overstory.indexing.tree.verification import TreeNode, verify_tree
 from tests.unit.indexing import trees
+from tests.unit.indexing.trees import TreeNode, verify_tree
 
 DATASET = UUID(int=7)
 

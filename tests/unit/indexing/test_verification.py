@@ -7,8 +7,8 @@ import pytest
 from overstory import ids
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
-from overstory.indexing.tree.verification import TreeNode, verify_tree
 from tests.unit.indexing import trees
+from tests.unit.indexing.trees import TreeNode, verify_tree
 
 DATASET = UUID(int=7)
 STRANGER = uuid5(DATASET, "stranger")

@@ -1,8 +1,40 @@
 """Made-up summaries to plan trees over."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
 import numpy as np
 
 from overstory.indexing.tree.bucketing import Leaves
+from overstory.indexing.tree.id_arrays import from_uuids
+from overstory.indexing.tree.verification import StoredTree, Violation
+from overstory.indexing.tree.verification import verify_tree as verify
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A bucket or the root: its place in the tree."""
+
+    id: UUID
+    level: int
+    is_root: bool
+    child_ids: tuple[UUID, ...]
+    has_text: bool = True
+
+
+def verify_tree(nodes: Sequence[TreeNode], summary_ids: Iterable[UUID], size: int, *, fresh: bool) -> list[Violation]:
+    """What is wrong with a tree that is given node by node."""
+    tree = StoredTree(
+        ids=from_uuids(node.id for node in nodes),
+        levels=np.array([node.level for node in nodes], np.int64),
+        is_root=np.array([node.is_root for node in nodes], bool),
+        has_text=np.array([node.has_text for node in nodes], bool),
+        sizes=np.array([len(node.child_ids) for node in nodes], np.int64),
+        children=from_uuids(child for node in nodes for child in node.child_ids),
+    )
+    return verify(tree, from_uuids(summary_ids), size, fresh=fresh)
+
 
 TOPIC_SUMMARIES = 100
 TOPIC_ENTITIES = 40
