@@ -48,6 +48,9 @@ _FORMS: dict[Any, Form] = {
 }
 
 
+_AS_THEY_ARE = frozenset({Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG})
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
@@ -80,7 +83,7 @@ def _json(form: Form) -> TypeAdapter[Any]:
 
 def encode(form: Form, value: Any) -> Any:
     """A field's value as what a store or a table keeps: bytes, text, numbers, or a list of bytes or texts."""
-    if value is None or form in (Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG):
+    if value is None or form in _AS_THEY_ARE:
         return value
     if form is Form.ID:
         return value.bytes
@@ -126,6 +129,11 @@ def arrow_type(kind: type[Row], column: str, dimensions: int | None = None) -> "
         Form.GRAPH: pa.string(),
         Form.CONTENT: pa.string(),
     }[form]
+
+
+def decode_all(form: Form, values: list[Any]) -> list[Any]:
+    """What `decode` makes of each cell of a column."""
+    return values if form in _AS_THEY_ARE else [decode(form, value) for value in values]
 
 
 def row_from(kind: type[RowT], values: dict[str, Any]) -> RowT:

@@ -11,25 +11,28 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from overstory.columns import arrow_type, columns_of, row_from
+from overstory.columns import arrow_type, columns_of, decode_all
 from overstory.errors import UnreadableSourceError, UsageError
 from overstory.indexing.leasing import writing
-from overstory.models import KINDS, VECTOR_KINDS, Build, Dataset, Document, Manifest, Row
+from overstory.models import KINDS, VECTOR_KINDS, Build, Dataset, Document, Manifest, Row, Vectors
 from overstory.stores.contract import Store, Tenant
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_Part: TypeAlias = "tuple[list[Row], Vectors | None]"
+"""Some rows of a kind with their vectors; None where they have none."""
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _ROWS = 2_048
@@ -114,8 +117,9 @@ async def import_dataset(
         mark = Manifest(dataset_id=dataset.id, unpublished=(begun,), token=held.lease.token)
         await store.write_manifest(mark, held.lease)
         for kind in KINDS:
-            async for rows, vectors in _imported(folder, kind, dataset):
-                await tenant.put(rows, vectors)
+            async with aclosing(_read_ahead(_imported(folder, kind, dataset))) as parts:
+                async for rows, vectors in parts:
+                    await tenant.put(rows, vectors)
         await store.write_manifest(replace(manifest.index, token=held.lease.token), held.lease)
     return dataset
 
@@ -200,9 +204,19 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-async def _imported(
-    folder: Path, kind: type[Row], dataset: Dataset
-) -> AsyncIterator[tuple[list[Row], np.ndarray[Any, np.dtype[np.float32]] | None]]:
+async def _read_ahead(parts: AsyncGenerator[_Part, None]) -> AsyncGenerator[_Part, None]:
+    """The same parts, the next one read while one is written."""
+    async with aclosing(parts):
+        coming = asyncio.ensure_future(anext(parts, None))
+        try:
+            while (part := await coming) is not None:
+                coming = asyncio.ensure_future(anext(parts, None))
+                yield part
+        finally:
+            await asyncio.gather(coming, return_exceptions=True)  # a thread may still be reading the file
+
+
+async def _imported(folder: Path, kind: type[Row], dataset: Dataset) -> AsyncGenerator[_Part, None]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(folder / f"{kind.__name__}.parquet") as file:
@@ -225,12 +239,11 @@ def _by_vector(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
             yield part
 
 
-def _rows_of(
-    kind: type[Row], batch: "pa.RecordBatch", dataset: Dataset
-) -> tuple[list[Row], np.ndarray[Any, np.dtype[np.float32]] | None]:
-    names = [c.name for c in columns_of(kind)]
-    columns = [batch.column(name).to_pylist() for name in names]
-    rows: list[Row] = [row_from(kind, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+def _rows_of(kind: type[Row], batch: "pa.RecordBatch", dataset: Dataset) -> _Part:
+    columns = {c.name: decode_all(c.form, batch.column(c.name).to_pylist()) for c in columns_of(kind)}
+    rows: list[Row] = [
+        kind(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
+    ]
     if "vector" not in batch.schema.names:
         return rows, None
     joined = b"".join(batch.column("vector").to_pylist())
