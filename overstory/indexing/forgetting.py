@@ -86,6 +86,7 @@ async def _cut_index(
     gone = {ids.summary_id(c) for c in chunk_ids} | former
     above = await _rows_above(tenant, gone)
     served = [r for r in above if r.valid_from <= manifest.serving < r.valid_to]
+    served = sorted([*served, *await _cut_before(tenant, manifest.serving, served)], key=lambda r: (r.level, r.key))
     others = [r for r in above if not r.valid_from <= manifest.serving < r.valid_to]
     await _forget_generations(store, manifest, lease, others)
     await tenant.delete(GlobalContextSummary, [r.key for r in others])
@@ -132,6 +133,20 @@ async def _rows_above(tenant: Tenant, summary_ids: Collection[UUID]) -> list[Glo
         found.update({r.key: r for r in rows})
         children = sorted({r.id for r in rows})
     return sorted(found.values(), key=lambda r: (r.level, r.key))
+
+
+async def _cut_before(
+    tenant: Tenant, serving: int, besides: Collection[GlobalContextSummary]
+) -> list[GlobalContextSummary]:
+    """Served texts that an earlier forgetting cut and nothing has rewritten.
+
+    They may still say a topic since another document supported it then, which may be the one that goes now.
+    """
+    known, keys = {row.key.bytes for row in besides}, list[bytes]()
+    if serving:
+        async for batch in tenant.batches(GlobalContextSummary, ["key", "stale", "withheld"], generation=serving):
+            keys += [r["key"] for r in batch.to_pylist() if r["stale"] and not r["withheld"] and r["key"] not in known]
+    return await tenant.get(GlobalContextSummary, [ids.uuid_of(key) for key in keys])
 
 
 async def _forget_generations(

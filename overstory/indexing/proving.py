@@ -3,13 +3,35 @@
 import asyncio
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from overstory.columns import Form, columns_of
-from overstory.models import KINDS, TEXT_KINDS, DocumentChunk, Manifest, Row
+from overstory.indexing.rendering import BUCKET_HEADING, EARLIER, FACTS_HEADING, ROOT_HEADING
+from overstory.models import (
+    COMPLETE,
+    FORGETTING,
+    INCOMPLETE,
+    KINDS,
+    TEXT_KINDS,
+    AreaContent,
+    Category,
+    ChunkGraph,
+    Document,
+    DocumentChunk,
+    Fact,
+    Manifest,
+    Mention,
+    Relation,
+    Row,
+)
+from overstory.offline import categories
+from overstory.offline.kinds import DATE, ORGANISATION, PERSON, PLACE, THING
+from overstory.offline.relations import TOGETHER
 from overstory.results import ForgetProof
+from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
 from overstory.words import STOP_WORDS, words_of
 
@@ -24,10 +46,31 @@ _BLOCK_BYTES = 1 << 24
 _TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
 
 
+_OUR_WORDS = frozenset(
+    words_of(
+        " ".join(
+            [
+                *(ROOT_HEADING, BUCKET_HEADING, FACTS_HEADING, EARLIER, TOGETHER),
+                *(*categories.ORDER, PERSON, ORGANISATION, PLACE, DATE, THING),
+                *(
+                    f.name
+                    for form in (AreaContent, Category, Fact, ChunkGraph, Mention, Relation)
+                    for f in fields(form)
+                ),
+                *(COMPLETE, INCOMPLETE, FORGETTING, OFFLINE),
+            ]
+        )
+    )
+)
+"""Words with which we write headings, categories, kinds and forms, whatever documents say."""
+
+
 async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
     """Words that only these documents have, the longest first: what must be nowhere once they are forgotten."""
     chunk_ids = set(await tenant.find(DocumentChunk, "document_id", document_ids)) if document_ids else set()
-    found = {w for c in await tenant.get(DocumentChunk, sorted(chunk_ids)) for w in words_of(c.text)} - STOP_WORDS
+    found = {w for c in await tenant.get(DocumentChunk, sorted(chunk_ids)) for w in words_of(c.text)}
+    found -= STOP_WORDS | _OUR_WORDS
+    found -= await _in_names_of_others(tenant, set(document_ids)) if found else set()
     own: list[str] = []
     for word in sorted(found, key=lambda w: (-len(w), w)):
         if len(own) == MOST_WORDS:
@@ -36,6 +79,17 @@ async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
         if not {hit.key for hit in hits} - chunk_ids:
             own.append(word)
     return own
+
+
+async def _in_names_of_others(tenant: Tenant, document_ids: Collection[UUID]) -> set[str]:
+    """Words of the sources, titles, dates and tags of other documents."""
+    leaving, found = {key.bytes for key in document_ids}, set[str]()
+    async for batch in tenant.batches(Document, ["key", "source", "title", "occurred_at", "node_set"]):
+        for row in batch.to_pylist():
+            if row["key"] not in leaving:
+                texts = (row["source"], row["title"], row["occurred_at"], *row["node_set"])
+                found.update(word for text in texts for word in words_of(text))
+    return found
 
 
 async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> ForgetProof:

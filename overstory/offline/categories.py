@@ -15,7 +15,7 @@ from overstory.writer import AreaTask
 
 PEOPLE, ORGANISATIONS, PLACES, NAMES, TOPICS = "People", "Organisations", "Places", "Names", "Topics"
 _BY_KIND = {PERSON: PEOPLE, ORGANISATION: ORGANISATIONS, PLACE: PLACES}
-_ORDER = (PEOPLE, ORGANISATIONS, PLACES, NAMES, TOPICS)
+ORDER = (PEOPLE, ORGANISATIONS, PLACES, NAMES, TOPICS)
 _MAX_TOPICS = 6
 _MAX_CATEGORIES = 6
 _MAX_NAMES = 40
@@ -45,7 +45,7 @@ def _from_children(task: AreaTask) -> list[Category]:
 
 def _place(category: Category) -> int:
     """Ours in our order, those of a model between the names and the topics."""
-    return _ORDER.index(category.name) if category.name in _ORDER else len(_ORDER) - 1
+    return ORDER.index(category.name) if category.name in ORDER else len(ORDER) - 1
 
 
 def _words(text: str) -> str:
@@ -69,7 +69,7 @@ def _from_inputs(task: AreaTask) -> list[Category]:
         spots = [Spot(name, n, at, at + len(name)) for n, text in enumerate(texts) if (at := text.find(name)) >= 0]
         if spots and not _is_date(name):
             topics_of.setdefault(_category_of(name, spots, texts), {}).setdefault(key_of(name), name)
-    return [Category(name=c, topics=tuple(topics_of[c].values())) for c in _ORDER if c in topics_of]
+    return [Category(name=c, topics=tuple(topics_of[c].values())) for c in ORDER if c in topics_of]
 
 
 def _is_date(name: str) -> bool:

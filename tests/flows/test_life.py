@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
+from overstory.demo import read_notes
 from overstory.errors import DatasetBusyError, DatasetNotFoundError, DocumentNotFoundError, GenerationNotFoundError
 from overstory.results import IndexStatus
 from overstory.testing import ScriptedModelServer
@@ -312,3 +313,18 @@ async def test_every_answer_and_the_status_say_how_fresh_they_are():
     assert (fresh.generation, fresh.summaries, fresh.pending) == (index.generation, 9, 2)
     assert (fresh.built_at, fresh.model, fresh.degraded) == (status.built_at, "offline", 0)
     assert (status.generation, status.summaries, status.pending) == (index.generation, 9, 2)
+
+
+async def test_the_proof_takes_no_word_of_ours_or_of_other_documents_names_for_a_trace(tmp_path: Path):
+    """Files called by their date, a text that says "people" and "2026": any folder of minutes."""
+    for note in read_notes()[:6]:
+        (tmp_path / note.source).write_text(note.text, encoding="utf-8")
+    await remember(tmp_path, "minutes")
+    await improve("minutes", build_global_context_index=True)
+
+    for note in read_notes()[:5]:
+        result = await forget("minutes", document=str(tmp_path / note.source), prove=True)
+
+        assert result.proof is not None
+        assert result.proof.words > 5
+        assert result.proof.found == ()
