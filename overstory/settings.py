@@ -43,6 +43,11 @@ class StoreSettings(_Part):
     lease_seconds: float = Field(
         default=90, ge=1, description="OVERSTORY_LEASE_SECONDS: how long a writer that has died keeps a dataset."
     )
+    cold_after_days: float = Field(
+        default=0,
+        ge=0,
+        description="OVERSTORY_COLD_AFTER_DAYS: Weaviate datasets not written for so long leave the server's memory when its janitor runs; 0 for never.",
+    )
     keep_generations: int = Field(
         default=2, ge=1, description="OVERSTORY_KEEP_GENERATIONS: published generations kept for rollback."
     )

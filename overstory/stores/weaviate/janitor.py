@@ -1,9 +1,12 @@
-"""What a stop at a bad moment, or a restored backup, can leave behind, and how to take it away.
+"""What a stop at a bad moment, or a restored backup, can leave behind, and how to take it away; and cold datasets.
 
-    python -m overstory.stores.weaviate.janitor [--remove]
+    python -m overstory.stores.weaviate.janitor [--remove] [--cool]
 
 reads OVERSTORY_STORE_URL and WEAVIATE_API_KEY. Nothing is removed that was not there, without a dataset, on two
 looks so far apart that no dataset can be in the middle of being made.
+
+With --cool, tenants of datasets that were not written for OVERSTORY_COLD_AFTER_DAYS are deactivated: they take disk
+space, but no memory. The server activates one again when it is next asked for something.
 """
 
 import argparse
@@ -11,6 +14,7 @@ import asyncio
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
@@ -82,6 +86,28 @@ async def remove_strays(settings: StoreSettings, *, grace_seconds: float = GRACE
     return found
 
 
+async def cool(settings: StoreSettings) -> frozenset[UUID]:
+    """Deactivate the tenants of datasets that nobody has written for a long time; those datasets.
+
+    Nothing for `cold_after_days` of 0. One whose writer is at work is left alone.
+    """
+    if not settings.cold_after_days:
+        return frozenset()
+    before = datetime.now(UTC) - timedelta(days=settings.cold_after_days)
+    connections = _connections(settings)
+    try:
+        link = await connections.link()
+        known = [r.dataset for r in await registry.datasets_of_all_states(link) if r.dataset and r.status == ACTIVE]
+        leases = await together(registry.read_lease(link, dataset.id) for dataset in known)
+        written = {d.id: lease.renewed_at if lease else d.created_at for d, lease in zip(known, leases, strict=True)}
+        cold = sorted(str(dataset_id) for dataset_id, at in written.items() if at < before)
+        for kind in KINDS if cold else ():
+            await link.write(partial(link.collection(kind).tenants.deactivate, cold))
+    finally:
+        await connections.close()
+    return frozenset(map(UUID, cold))
+
+
 def _connections(settings: StoreSettings) -> Connections:
     if not settings.access_control:
         raise ValueError("datasets that share one tenant leave no tenants behind")
@@ -118,9 +144,12 @@ def _of_status(known: Iterable[tuple[UUID, str]], status: str) -> frozenset[UUID
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--remove", action="store_true", help=f"remove what is still there after {GRACE_SECONDS:.0f} s")
-    settings, remove = Settings.from_environment().store, parser.parse_args().remove
-    strays = asyncio.run(remove_strays(settings) if remove else find_strays(settings))
+    parser.add_argument("--cool", action="store_true", help="deactivate what was not written for a long time")
+    settings, asked = Settings.from_environment().store, parser.parse_args()
+    strays = asyncio.run(remove_strays(settings) if asked.remove else find_strays(settings))
     found = {name: sorted(map(str, getattr(strays, name))) for name in Strays.__slots__}
+    if asked.cool:
+        found["cooled"] = sorted(map(str, asyncio.run(cool(settings))))
     print(json.dumps(found, indent=2))  # noqa: T201 - its output is its purpose
 
 

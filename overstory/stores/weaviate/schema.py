@@ -129,7 +129,7 @@ def _of_kind(shape: Shape, address: Address, shared: bool) -> dict[str, Any]:
     return {
         "properties": [*columns, *keys, *(_words(field) for field in shape.text_fields)],
         "multi_tenancy_config": Configure.multi_tenancy(
-            enabled=True, auto_tenant_creation=False, auto_tenant_activation=False
+            enabled=True, auto_tenant_creation=False, auto_tenant_activation=True
         ),
         "vector_config": _vectors(address) if shape.has_vectors else _no_vectors(),
         "inverted_index_config": Configure.inverted_index(stopwords_preset=StopwordsPreset.NONE),
