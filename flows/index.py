@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from uuid import UUID
 
+from overstory import telemetry
 from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
@@ -18,6 +19,7 @@ from overstory.layout import tasks
 from overstory.progress import watcher
 from overstory.results import IndexResult, IndexStatus
 from overstory.runtime import open_dataset
+from overstory.telemetry import Kind
 
 from . import batches
 
@@ -66,6 +68,13 @@ async def grow(
     Raises:
         ModelError: the model does not answer, or refuses the key; what is finished is kept for the next run.
     """
+    with telemetry.operation(Kind.FLOW, "build index", dataset_id=str(dataset_id), purpose=purpose) as told:
+        return tasks.policies.noted(told, await _grow(dataset_id, held, options, purpose, reuse))
+
+
+async def _grow(
+    dataset_id: UUID, held: HeldLease, options: TreeOptions | None, purpose: str, reuse: bool
+) -> IndexResult:
     begun = time.monotonic()
     store = (await open_dataset(dataset_id)).runtime.store
     plan = await tasks.plan.plan_index(dataset_id, held.lease, options, purpose, reuse)

@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from overstory import telemetry
 from overstory.errors import ConfigurationError, ModelOutputError, ModelUnavailableError
 from overstory.limits import RetryPolicy, limiter_for, with_retries
 from overstory.llm import Route, close, find_route, load_litellm
 from overstory.model_errors import translate
 from overstory.models import Usage, Vectors
 from overstory.settings import EmbeddingSettings
+from overstory.telemetry import Kind
 from overstory.tokens import TokenRuler
 
 _USUAL_LIMIT_TOKENS = 8_000
@@ -98,6 +100,14 @@ class LiteLLMEmbedder:
         return self._checked(response.data, len(cut))
 
     async def _request(self, texts: list[str]) -> Any:
+        with telemetry.operation(
+            Kind.EMBEDDING, "embeddings", model=self.model, operation="embeddings", texts=len(texts)
+        ) as told:
+            response = await self._send(texts)
+            told.note(prompt_tokens=getattr(response.usage, "prompt_tokens", 0) or 0)
+            return response
+
+    async def _send(self, texts: list[str]) -> Any:
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
                 return await load_litellm().aembedding(input=texts, **self._arguments)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from overstory import prompts
+from overstory import prompts, telemetry
 from overstory.errors import (
     MissingPackageError,
     ModelError,
@@ -32,6 +32,7 @@ from overstory.model_errors import translate
 from overstory.models import Usage
 from overstory.parsing import ThoughtFilter, strict_schema
 from overstory.settings import ModelSettings
+from overstory.telemetry import Kind, Told
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
 """`{"role": "system" | "user" | "assistant", "content": …}`, in order."""
@@ -215,13 +216,15 @@ class Gateway:
             "stream_options": {"include_usage": True},
         }
 
-        async def begin() -> "_Pieces":
-            return await _Pieces.begin(await self._send(route, arguments), self, route, usage)
+        with telemetry.operation(Kind.MODEL, "chat", surrounds=False, model=route.model, operation="chat") as told:
 
-        pieces = await with_retries(begin, self._limiter(route), self._policy, usage)
-        async with contextlib.aclosing(pieces.rest()) as rest:
-            async for piece in rest:
-                yield piece
+            async def begin() -> "_Pieces":
+                return await _Pieces.begin(await self._send(route, arguments), self, route, usage, told)
+
+            pieces = await with_retries(begin, self._limiter(route), self._policy, usage)
+            async with contextlib.aclosing(pieces.rest()) as rest:
+                async for piece in rest:
+                    yield piece
 
     async def price(self, model: str = "") -> Price | None:
         """See `price_of`."""
@@ -270,8 +273,9 @@ class Gateway:
         return request
 
     async def _answer(self, route: Route, request: Mapping[str, Any], usage: Usage) -> str:
-        response = await self._send(route, request)
-        self.count_tokens(route.model, getattr(response, "usage", None), usage)
+        with telemetry.operation(Kind.MODEL, "chat", model=route.model, operation="chat") as told:
+            response = await self._send(route, request)
+            self.count_tokens(route.model, getattr(response, "usage", None), usage, told)
         if not response.choices:
             return ""
         choice = response.choices[0]
@@ -292,13 +296,14 @@ class Gateway:
         except Exception as error:
             raise translate(route.model, error) from error
 
-    def count_tokens(self, model: str, counted: Any, usage: Usage) -> None:
-        """Add what the service says that a call took."""
+    def count_tokens(self, model: str, counted: Any, usage: Usage, told: Told) -> None:
+        """Add what the service says that a call took, and tell it."""
         if counted is None:
             return
         tokens = (counted.prompt_tokens or 0, counted.completion_tokens or 0)
         price = self._prices.get(model)
         cost = price.cost(*tokens) if price else None
+        told.note(prompt_tokens=tokens[0], completion_tokens=tokens[1], cost_usd=cost)
         usage += Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], cost_usd=cost)
 
 
@@ -323,15 +328,16 @@ def _told_schema(schema: type[BaseModel]) -> str:
 class _Pieces:
     """A streamed answer whose first visible piece has arrived."""
 
-    def __init__(self, stream: Any, gateway: Gateway, route: Route, usage: Usage) -> None:
+    def __init__(self, stream: Any, gateway: Gateway, route: Route, usage: Usage, told: Told) -> None:
         self._stream, self._gateway, self._route, self._usage = stream, gateway, route, usage
+        self._told = told
         self._filter = ThoughtFilter()
         self._first = ""
         self._reading = self._read()
 
     @classmethod
-    async def begin(cls, stream: Any, gateway: Gateway, route: Route, usage: Usage) -> "_Pieces":
-        pieces = cls(stream, gateway, route, usage)
+    async def begin(cls, stream: Any, gateway: Gateway, route: Route, usage: Usage, told: Told) -> "_Pieces":
+        pieces = cls(stream, gateway, route, usage, told)
         async for piece in pieces._reading:
             if piece.strip():
                 pieces._first = piece.lstrip()
@@ -347,7 +353,8 @@ class _Pieces:
     async def _read(self) -> AsyncGenerator[str, None]:
         try:
             async for part in self._stream:
-                self._gateway.count_tokens(self._route.model, getattr(part, "usage", None), self._usage)
+                counted = getattr(part, "usage", None)
+                self._gateway.count_tokens(self._route.model, counted, self._usage, self._told)
                 if shown := self._filter.feed(self._text(part)):
                     yield shown
         except ModelError:

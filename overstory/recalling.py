@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from uuid import UUID
 
-from overstory import access, sessions
+from overstory import access, sessions, telemetry
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
 from overstory.models import Manifest
@@ -16,6 +16,7 @@ from overstory.results import RecallResult, SearchType
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 from overstory.sessions import Turn
 from overstory.settings import OFFLINE
+from overstory.telemetry import Kind
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -89,12 +90,14 @@ async def recall(
         InvalidQueryError, DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
     """
     texts = _questions(query_text, session_id)
-    asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
-    questions = [asking.question(text, query_type, auto_route, options) for text in texts]
-    found = await asking.search(questions)
-    results: list[RecallResult] = await retrieval.waves.together(map(retrieval.asking.answer_from, found))
-    if not options.get("only_context"):
-        await asking.keep(results)
+    with telemetry.operation(Kind.RECALL, "recall", questions=len(texts)) as told:
+        asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
+        told.note(datasets=len(asking.opened))
+        questions = [asking.question(text, query_type, auto_route, options) for text in texts]
+        found = await asking.search(questions)
+        results: list[RecallResult] = await retrieval.waves.together(map(retrieval.asking.answer_from, found))
+        if not options.get("only_context"):
+            await asking.keep(results)
     return results
 
 

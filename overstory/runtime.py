@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from overstory import telemetry, tracing
 from overstory.errors import DatasetNotFoundError, EmbeddingMismatchError
 from overstory.models import Dataset
-from overstory.settings import HASHING, MINILM, OFFLINE, Settings
+from overstory.settings import HASHING, MINILM, OFFLINE, Settings, store_scheme
 from overstory.stores.contract import Store, Tenant
 from overstory.stores.opening import open_store
+from overstory.stores.watched import watched
 from overstory.writer import Embedder, Writer
 
 
@@ -84,15 +86,22 @@ def check_embedding(dataset: Dataset, embedder: Embedder) -> None:
 
 
 def _open(settings: Settings) -> Runtime:
+    if settings.telemetry.traces:
+        tracing.start()
     embedder = _embedder(settings)
     _ = embedder.dimensions  # a service may have to be asked, and is asked here, in a thread
-    runtime = Runtime(settings=settings, store=open_store(settings.store), embedder=embedder, writer=_writer(settings))
+    runtime = Runtime(settings=settings, store=_store(settings), embedder=embedder, writer=_writer(settings))
     if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
         from overstory import llm
 
         runtime._closers.append(llm.close)
     runtime._closers.append(runtime.store.close)
     return runtime
+
+
+def _store(settings: Settings) -> Store:
+    store = open_store(settings.store)
+    return watched(store, store_scheme(settings.store)) if telemetry.observed() else store
 
 
 def _writer(settings: Settings) -> Writer:

@@ -134,12 +134,19 @@ class OrchestrationSettings(_Part):
         return bool(self.prefect_api_url) if self.orchestrate is None else self.orchestrate
 
 
+class TelemetrySettings(_Part):
+    traces: bool = Field(
+        default=False, description="OVERSTORY_TRACES: make OpenTelemetry spans (extra otel) of what goes on."
+    )
+
+
 class Settings(_Part):
     store: StoreSettings = StoreSettings()
     models: ModelSettings = ModelSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     orchestration: OrchestrationSettings = OrchestrationSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":

@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from overstory import telemetry
 from overstory.errors import NoDataError
 from overstory.models import Dataset, DocumentChunk, Manifest
 from overstory.results import Freshness, RecallResult, SearchType
 from overstory.stores.contract import Tenant
+from overstory.telemetry import Kind, step
 from overstory.writer import Embedder, Writer
 
 from .completion import answer, answer_as_object, stream_answer, user_prompt
@@ -112,11 +114,15 @@ async def search(
         vector=vector or QueryVector(embedder, question.search_text),
         writer=writer,
     )
-    async with wave() as group:
-        group.create_task(_require_data(scene))
-        found = group.create_task(STRATEGIES[question.query_type](scene))
-        freshness = group.create_task(freshness_of(tenant, generation))
-    findings = found.result()
+    with telemetry.operation(
+        Kind.RECALL, "search", dataset_id=str(dataset.id), search_type=str(question.query_type)
+    ) as told:
+        async with wave() as group:
+            group.create_task(_require_data(scene))
+            found = group.create_task(STRATEGIES[question.query_type](scene))
+            freshness = group.create_task(freshness_of(tenant, generation))
+        findings = found.result()
+        told.note(context_tokens=findings.evidence.context_tokens, prelude_tokens=findings.evidence.prelude_tokens)
     return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None
 
 
@@ -126,6 +132,7 @@ async def ask(question: Question, **where: Any) -> RecallResult | None:
     return None if found is None else await answer_from(found)
 
 
+@step(Kind.RECALL, "answer")
 async def answer_from(found: Found) -> RecallResult:
     """The answer, or what stands for it where no model answers.
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.models import DEFAULT_WEIGHT, Entity, LeanEdge, TextSummary
+from overstory.telemetry import Kind, step
 
 from .projections import Material, Node
 
@@ -105,6 +106,7 @@ def merged(fragments: Sequence[Fragment], top_k: int) -> Fragment:
     return Fragment(picks=tuple(pick for _, pick in best), distances=distances)
 
 
+@step(Kind.RECALL, "choose connections")
 async def cut(material: Material, top_k: int, feedback_influence: float = 0.0) -> Fragment:
     """Build the graph of the material and keep what of it is nearest to the question, `top_k` picks."""
     if len(material.nodes) > _LARGE:

@@ -5,6 +5,7 @@ from functools import partial
 from uuid import UUID
 
 from overstory.results import Evidence
+from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .adaptive import fit_adaptive
@@ -50,6 +51,7 @@ async def find_fragment(scene: Scene) -> Fragment:
     return await cut(await find_material(scene), question.top_k, question.feedback_influence)
 
 
+@step(Kind.RECALL, "find")
 async def find_material(scene: Scene) -> Material:
     """What the question's projection holds; nothing when that has nothing to do with it."""
     material = await _project(scene)
@@ -68,6 +70,7 @@ async def _project(scene: Scene) -> Material:
     return await neighborhood(tenant, vector, found, question.neighborhood_depth)
 
 
+@step(Kind.RECALL, "gather evidence")
 async def _evidence(scene: Scene, fragment: Fragment, prelude: Prelude, context: str) -> Evidence:
     async with wave() as group:
         passages = group.create_task(passages_of(scene.tenant, texts_of(fragment)))

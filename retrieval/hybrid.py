@@ -28,6 +28,7 @@ from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity
 from overstory.results import Evidence, Passage
+from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .adaptive import fit_adaptive
@@ -102,6 +103,7 @@ def _shown(lanes: Lanes) -> set[UUID]:
     return {passage.id for passage in lanes.passages}
 
 
+@step(Kind.RECALL, "find")
 async def _find_lanes(scene: Scene) -> Lanes:
     lane = min(scene.question.top_k, MAX_LANE)
     async with wave() as group:
@@ -217,6 +219,7 @@ def _render_entity(entity: Entity, bullets: Sequence[str]) -> str:
     return "\n".join([*(line for line in lines if line), *(f"- {bullet}" for bullet in bullets)])
 
 
+@step(Kind.RECALL, "gather evidence")
 async def _evidence(scene: Scene, lanes: Lanes, prelude: Prelude, context: str) -> Evidence:
     root, areas = await areas_of(scene.tenant, prelude)
     return Evidence(

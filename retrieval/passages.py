@@ -7,6 +7,7 @@ from uuid import UUID
 
 from overstory.models import DocumentChunk, Hit, Row, TextSummary
 from overstory.results import Evidence, Passage
+from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .context import clean_markdown, clean_name, clean_text, join, shorten
@@ -42,6 +43,7 @@ async def rag_completion(scene: Scene) -> Findings:
 # --- finding ---------------------------------------------------------------------------------------
 
 
+@step(Kind.RECALL, "find")
 async def near(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     """The chunks or summaries nearest to the question, in the node set where one was asked for."""
     hits = await _near(scene, kind, limit)
@@ -56,6 +58,7 @@ async def _near(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     return await nearest(tenant, kind, keys, vector, limit)
 
 
+@step(Kind.RECALL, "find")
 async def by_words(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     """The chunks or summaries that share words with the question, in the node set where one was asked for."""
     question, tenant = scene.question, scene.tenant

@@ -19,6 +19,7 @@ from overstory.errors import StoreError
 from overstory.indexing.rendering import render_area
 from overstory.models import GlobalContextSummary
 from overstory.stores.contract import Tenant
+from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, join
@@ -61,6 +62,7 @@ class Prelude:
         return join(root, areas)
 
 
+@step(Kind.RECALL, "read the map")
 async def read_prelude(scene: Scene) -> Prelude:
     """The prelude of a question, empty where it was not asked for.
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from overstory.models import Dataset, Generation, Usage, Vector, Vectors
 from overstory.results import Evidence
 from overstory.stores.contract import Tenant
+from overstory.telemetry import Kind, step
 from overstory.writer import Embedder, Writer
 
 from .question import Question
@@ -45,6 +46,7 @@ class _Batch:
             self._vectors = asyncio.create_task(self._embed())
         return await asyncio.shield(self._vectors)
 
+    @step(Kind.RECALL, "embed question")
     async def _embed(self) -> Vectors:
         return await self._embedder.embed(self._texts)
 

@@ -17,9 +17,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import UUID
 
+from overstory import telemetry
 from overstory.errors import ConfigurationError, MissingPackageError, StoreUnavailableError
+from overstory.models import Usage
 from overstory.runtime import current_runtime, open_dataset
 from overstory.settings import Settings, store_scheme
+from overstory.telemetry import Kind, Told
 
 if TYPE_CHECKING:
     from prefect import State
@@ -32,6 +35,8 @@ R = TypeVar("R")
 LOST_CONNECTION_RETRIES = 2
 RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
+_TOLD_OF_USAGE = ("prompt_tokens", "completion_tokens", "cost_usd", "retries")
+_TOLD = ("generation", "model_calls", "written", "reused", "degraded", "chunks")
 
 _place: ContextVar[tuple[object, ...]] = ContextVar("place", default=())
 _elsewhere: ContextVar["Elsewhere | None"] = ContextVar("elsewhere", default=None)
@@ -107,15 +112,17 @@ def task(
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if not is_orchestrated():
-                return await _retried(function, *args, **kwargs)
+                with telemetry.operation(Kind.TASK, _title(function)):
+                    return await _retried(function, *args, **kwargs)
             from .prefect_tasks import configured, run_as_task
 
             given, after = _arguments(function, args, kwargs), _place.get()
             options = configured(function, run_name(given), tags)
-            if texts is not None and (elsewhere := _elsewhere.get()):
-                finished, result = await elsewhere.run(options, call, args, kwargs, texts=texts(given), after=after)
-            else:
-                finished, result = await run_as_task(options, function, args, kwargs, after=after)
+            with telemetry.operation(Kind.TASK, _title(function)):
+                if texts is not None and (elsewhere := _elsewhere.get()):
+                    finished, result = await elsewhere.run(options, call, args, kwargs, texts=texts(given), after=after)
+                else:
+                    finished, result = await run_as_task(options, function, args, kwargs, after=after)
             _place.set((finished,))
             returned: R = result
             return returned
@@ -148,20 +155,22 @@ def flow(
             orchestration, subject = settings.orchestration, _subject.get()
             given = _arguments(function, args, kwargs)
             check_task_runner(settings, has_server=bool(subject) or orchestration.wanted)
-            if subject:
-                await _name(subject, given["dataset_id"])
-            if subject or not orchestration.wanted:
-                return await function(*args, **kwargs)
-            check_prefect()
-            from .prefect_flows import run_as_flow
+            with telemetry.operation(Kind.FLOW, name(given), dataset_id=str(given["dataset_id"])) as told:
+                if subject:
+                    await _name(subject, given["dataset_id"])
+                if subject or not orchestration.wanted:
+                    return noted(told, await function(*args, **kwargs))
+                check_prefect()
+                from .prefect_flows import run_as_flow
 
-            return await run_as_flow(
-                lambda: function(*args, **kwargs),
-                name=name(given),
-                dataset_id=given["dataset_id"],
-                options=shown(given),
-                settings=orchestration,
-            )
+                result = await run_as_flow(
+                    lambda: function(*args, **kwargs),
+                    name=name(given),
+                    dataset_id=given["dataset_id"],
+                    options=shown(given),
+                    settings=orchestration,
+                )
+                return noted(told, result)
 
         return call
 
@@ -203,6 +212,20 @@ async def observed(dataset: str, work: Callable[[], Awaitable[Any]]) -> "State[A
     from .prefect_flows import Observed
 
     return await Observed().run(dataset, work)
+
+
+def _title(function: Callable[..., Any]) -> str:
+    return function.__name__.replace("_", " ")
+
+
+def noted(told: Told, result: R) -> R:
+    """Tell what a flow took: numbers and states, as far as its result has them."""
+    usage = getattr(result, "usage", None)
+    if isinstance(usage, Usage):
+        told.note(**{name: getattr(usage, name) for name in _TOLD_OF_USAGE})
+    told.note(**{name: value for name in _TOLD if isinstance(value := getattr(result, name, None), int)})
+    told.note(index_status=getattr(result, "status", None))
+    return result
 
 
 async def _name(subject: Subject, dataset_id: UUID) -> None:

@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from overstory import telemetry
 from overstory.errors import MissingPackageError, OverstoryError
 from overstory.runtime import current_runtime
 from overstory.serve import problems
-from overstory.serve.context import Server
-from overstory.serve.gate import AGENTS, Gate
+from overstory.serve.context import Server, TheServer
+from overstory.serve.gate import AGENTS, METRICS, Gate, guarded
 from overstory.serve.keys import KeyRing
 from overstory.serve.missing import NotInstalled
 from overstory.serve.options import ServeOptions
 from overstory.serve.routes import datasets, page, questions, trees, verbs
 from overstory.serve.views import Problem
+from overstory.serve.watching import Watch
 
 if TYPE_CHECKING:
     from overstory.serve.mcp.http import Endpoint
@@ -40,13 +42,23 @@ def make_app(options: ServeOptions) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         shutil.rmtree(options.exports_folder, ignore_errors=True)  # of a server that was killed
-        await current_runtime()
-        async with agents.open():
-            yield
-        await server.jobs.stop()
+        telemetry.observe(server.metrics)  # before the store is opened, which is told of only then
+        try:
+            await current_runtime()
+            async with agents.open():
+                yield
+            await server.jobs.stop()
+        finally:
+            telemetry.leave(server.metrics)
 
     app = FastAPI(
-        title="Overstory", version=metadata.version("overstory"), docs_url=None, redoc_url=None, lifespan=lifespan
+        title="Overstory",
+        version=metadata.version("overstory"),
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        # its own spans hold addresses with their questions, its logs what forms said; `Watch` tells neither
+        telemetry={"tracing": False, "logs": False},
     )
     app.state.server = server
     for module in (datasets, trees, verbs, questions):
@@ -54,8 +66,10 @@ def make_app(options: ServeOptions) -> FastAPI:
     agents = _agents(server)
     app.router.routes.append(Route(AGENTS, agents, include_in_schema=False))
     app.add_api_route("/health", health, tags=["server"])
+    app.add_api_route(METRICS, metrics, tags=["server"], response_class=PlainTextResponse)
     app.include_router(page.router)
     app.add_middleware(Gate, options=options, keys=server.keys)
+    app.add_middleware(Watch)
     _tell_errors(app)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's way to change it
     return app
@@ -73,6 +87,11 @@ def _agents(server: Server) -> "Endpoint | NotInstalled":
 async def health() -> JSONResponse:
     """Whether the server answers."""
     return JSONResponse({"status": "ok"})
+
+
+async def metrics(server: TheServer) -> Response:
+    """Counts, times, tokens and cost of this process, for Prometheus; of all users together."""
+    return server.metrics.response()
 
 
 def _tell_errors(app: FastAPI) -> None:
@@ -116,7 +135,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     for path, operations in described["paths"].items():
         for operation in operations.values():
             operation["responses"].update({str(status): told for status in problems.STATUSES})
-            if path.startswith("/v1/"):
+            if guarded(path):
                 operation["security"] = [{"key": []}, {}]
     app.openapi_schema = described
     return described

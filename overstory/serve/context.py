@@ -10,6 +10,7 @@ from overstory.runtime import Runtime, current_runtime
 from overstory.serve.jobs import Jobs
 from overstory.serve.keys import KeyRing
 from overstory.serve.looking import Look, look
+from overstory.serve.metrics import Metrics
 from overstory.serve.options import ServeOptions
 
 
@@ -18,6 +19,7 @@ class Server:
     options: ServeOptions
     keys: KeyRing
     jobs: Jobs = field(default_factory=Jobs)
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from overstory.serve.views import Problem
 
 API = "/v1/"
 AGENTS = "/mcp"
-_GUARDED = (AGENTS,)
+METRICS = "/metrics"
+_GUARDED = (AGENTS, METRICS)
 """What needs a key beside all that is below `API`."""
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -69,7 +70,7 @@ class Gate:
         if wait:
             data = {"retry_after_seconds": round(wait, 1)}
             return problems.plain_problem(429, "Too many requests: wait a moment.", request_id, data)
-        if user is None and _guarded(scope["path"]):
+        if user is None and guarded(scope["path"]):
             return problems.plain_problem(401, _WRONG_KEY, request_id)
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._options.max_body_bytes:
@@ -85,7 +86,8 @@ class Gate:
         return None if self._options.asks_for_key else DEFAULT_USER
 
 
-def _guarded(path: str) -> bool:
+def guarded(path: str) -> bool:
+    """Whether it is for those with a key, where keys are asked for."""
     return path.startswith(API) or path in _GUARDED
 
 
@@ -120,7 +122,7 @@ def _with_headers(send: Send, request_id: str, path: str) -> Send:
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = request_id
             headers.update(_HEADERS)
-            headers.setdefault("Cache-Control", "no-store" if _guarded(path) else "no-cache")
+            headers.setdefault("Cache-Control", "no-store" if guarded(path) else "no-cache")
         await send(message)
 
     return send_some

@@ -97,8 +97,8 @@ class Job:
 
     def finish(self, result: Result) -> None:
         self.result, self.state, self.ended_at = result, "done", datetime.now(UTC)
-        index = _index(result)
-        parts = [result, *([index] if index and index is not result else [])]
+        more = result.index if isinstance(result, RememberResult) else None  # what improve took holds its index's
+        parts = [result, *([more] if more else [])]
         self.calls = sum(part.model_calls for part in parts)
         self.cost_usd = sum(part.usage.cost_usd or 0.0 for part in parts)
 

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from overstory import errors
 from overstory.errors import OverstoryError, TransientError
@@ -79,7 +80,27 @@ def status_of(error: OverstoryError) -> int:
 def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     body = json.dumps(problem.model_dump(), default=str)  # ASCII: a half character in a request can't break the answer
     more = {"Retry-After": str(_retry_after(problem))} if problem.transient else {}
-    return Response(body, problem.status, {**more, **(headers or {})}, MEDIA_TYPE)
+    return _ProblemResponse(problem.code, body, problem.status, {**more, **(headers or {})})
+
+
+class _ProblemResponse(Response):
+    """Notes its code with the request, for `code_of`."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, code: str, body: str, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(body, status, headers)
+        self._code = code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["problem"] = self._code
+        await super().__call__(scope, receive, send)
+
+
+def code_of(scope: Scope) -> str | None:
+    """The code of the problem that a request was answered with, if it was."""
+    code: str | None = scope.get("state", {}).get("problem")
+    return code
 
 
 def _problem(status: int, code: str, detail: str, request_id: str, transient: bool, data: Mapping[str, Any]) -> Problem:

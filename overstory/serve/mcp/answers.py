@@ -7,7 +7,6 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from overstory.models import Usage
 from overstory.results import (
     DatasetStatus,
     DocumentStatus,
@@ -78,9 +77,6 @@ class Improved(BaseModel):
     @classmethod
     def of(cls, result: ImproveResult) -> "Improved":
         index = result.index or IndexResult(status=IndexStatus.SKIPPED)
-        usage = Usage()
-        usage += result.usage
-        usage += index.usage
         return cls(
             dataset=result.dataset,
             index=index.status if result.index else "",
@@ -88,8 +84,8 @@ class Improved(BaseModel):
             generation=index.generation,
             written=index.written,
             degraded=index.degraded,
-            model_calls=result.model_calls + index.model_calls,
-            cost_usd=usage.cost_usd,
+            model_calls=result.model_calls,
+            cost_usd=result.usage.cost_usd,
             warnings=list(result.warnings),
         )
 
