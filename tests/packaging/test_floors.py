@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 MAY_TAKE = {
     "flows": {"tasks"},
     "overstory/api.py": {"flows", "tasks"},
-    "overstory/datasets.py": {"tasks"},
+    "overstory/datasets.py": {"retrieval", "tasks"},
     "overstory/feedback.py": {"retrieval"},
     "overstory/judging.py": {"retrieval"},
     "overstory/recalling.py": {"retrieval"},
