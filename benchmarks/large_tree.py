@@ -17,10 +17,13 @@ from overstory.models import (
     Category,
     Document,
     DocumentChunk,
+    Edge,
+    Entity,
     Fact,
     Generation,
     GlobalContextSummary,
     Manifest,
+    RelationshipLabel,
     TextSummary,
 )
 from overstory.runtime import OpenDataset, current_runtime
@@ -29,6 +32,7 @@ PEOPLE = ["Ada Brook", "Luis Ortega", "Marta Silva", "Noor Castellan", "Emil Far
 THINGS = ["Northstar", "the hull", "the permit", "the budget", "the ferry", "the landing", "the batteries", "the post"]
 DOING = ["moved", "tested", "paid for", "signed", "welded", "measured", "postponed", "handed over"]
 CHUNKS_OF_A_DOCUMENT, TOGETHER = 50, 4
+CHUNKS_AN_ENTITY, EDGES_AN_ENTITY, MENTIONS = 5, 3, 4
 _ROWS = 2_000
 
 
@@ -37,7 +41,8 @@ async def write_large_tree(name: str, summaries: int, user: str | None = None) -
     runtime = await current_runtime()
     opened = await find_or_create_dataset(runtime, name, user)
     chooser = random.Random(4)
-    leaves = await _write_documents(opened, summaries, chooser)
+    entities = await _write_graph(opened, max(1, summaries // CHUNKS_AN_ENTITY), chooser)
+    leaves = await _write_documents(opened, summaries, chooser, entities)
     levels: list[list[GlobalContextSummary]] = []
     below: Sequence[TextSummary | GlobalContextSummary] = leaves
     while len(below) > TOGETHER or not levels:
@@ -51,7 +56,33 @@ async def write_large_tree(name: str, summaries: int, user: str | None = None) -
     return opened.dataset.id
 
 
-async def _write_documents(opened: OpenDataset, summaries: int, chooser: random.Random) -> list[TextSummary]:
+async def _write_graph(opened: OpenDataset, number: int, chooser: random.Random) -> list[UUID]:
+    """Entities, and relations between them; the entities' ids."""
+    dataset = opened.dataset.id
+    names = [f"{chooser.choice(THINGS)} {n}" for n in range(number)]
+    entities = [
+        Entity(id=ids.entity_id(dataset, name), dataset_id=dataset, name=name, type="thing", description=f"{name} is one of many.", chunk_id=ids.make_id(name))
+        for name in names
+    ]  # fmt: skip
+    pairs = ((one, chooser.choice(entities), chooser.choice(DOING)) for one in entities for _ in range(EDGES_AN_ENTITY))
+    edges = {ids.edge_id(a.id, verb, b.id): (a, b, verb) for a, b, verb in pairs}
+    rows = [
+        Edge(id=key, dataset_id=dataset, source_id=a.id, relationship_name=verb, target_id=b.id, edge_text=f"{a.name} {verb} {b.name}.", chunk_id=a.chunk_id)
+        for key, (a, b, verb) in edges.items()
+    ]  # fmt: skip
+    labels = [RelationshipLabel(id=ids.label_id(dataset, verb), dataset_id=dataset, name=verb) for verb in DOING]
+    await opened.tenant.put(labels, _vectors(opened, len(labels), 1))
+    for first in range(0, len(entities), _ROWS):
+        part = entities[first : first + _ROWS]
+        await opened.tenant.put(part, _vectors(opened, len(part), first + 2))
+    for first in range(0, len(rows), _ROWS):
+        await opened.tenant.put(rows[first : first + _ROWS])
+    return [entity.id for entity in entities]
+
+
+async def _write_documents(
+    opened: OpenDataset, summaries: int, chooser: random.Random, entities: Sequence[UUID]
+) -> list[TextSummary]:
     dataset, leaves = opened.dataset.id, []
     for first in range(0, summaries, CHUNKS_OF_A_DOCUMENT):
         source = f"notes/{first // CHUNKS_OF_A_DOCUMENT:05}.md"
@@ -65,6 +96,7 @@ async def _write_documents(opened: OpenDataset, summaries: int, chooser: random.
                 text=text,
                 position=n - first,
                 occurred_at=day,
+                mentions=tuple(dict.fromkeys(chooser.choices(entities, k=MENTIONS))),
             )
             for n in range(first, min(summaries, first + CHUNKS_OF_A_DOCUMENT))
         ]
@@ -77,6 +109,7 @@ async def _write_documents(opened: OpenDataset, summaries: int, chooser: random.
                 text=c.text.partition(" It rained.")[0],
                 position=c.position,
                 occurred_at=day,
+                entity_ids=c.mentions,
                 model="offline",
             )
             for c in chunks

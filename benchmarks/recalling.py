@@ -14,10 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks import large_tree
 from benchmarks.large_tree import write_large_tree
 from benchmarks.main_job import PEOPLE, THINGS, WITH_INDEX, make_notes
 from benchmarks.measuring import Table, peak_megabytes, percentile
@@ -30,9 +32,9 @@ BUILD_NOTES = 2_000
 CHUNKS_OF_EACH = 50
 
 
-def questions(count: int, seed: int = 4) -> list[str]:
+def questions(count: int, seed: int = 4, people: Sequence[str] = PEOPLE, things: Sequence[str] = THINGS) -> list[str]:
     chooser = random.Random(seed)
-    return [f"What did {chooser.choice(PEOPLE)} decide about {chooser.choice(THINGS)}?" for _ in range(count)]
+    return [f"What did {chooser.choice(people)} decide about {chooser.choice(things)}?" for _ in range(count)]
 
 
 async def ask(dataset: str, question: str, query_type: str, *, index: bool) -> tuple[float, float]:
@@ -41,7 +43,9 @@ async def ask(dataset: str, question: str, query_type: str, *, index: bool) -> t
 
     wall, cpu = time.perf_counter(), time.process_time()
     config = WITH_INDEX if index else None
-    await recall(question, query_type, datasets=dataset, only_context=True, retriever_specific_config=config)
+    found = await recall(question, query_type, datasets=dataset, only_context=True, retriever_specific_config=config)
+    if not found or not found[0].evidence.passages or (index and not found[0].evidence.root):
+        raise RuntimeError(f"nothing was found for {question!r}")
     return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
 
 
@@ -51,13 +55,13 @@ async def one_size(table: Table, count: int) -> None:
     name = f"notes-{count}"
     await remember(make_notes(count, seed=3), name)
     await improve(name, build_global_context_index=True)
-    await latencies(table, name, f"{count:,} notes", GOALS[count])
+    await latencies(table, name, f"{count:,} notes", GOALS[count], questions(QUESTIONS))
 
 
-async def latencies(table: Table, name: str, what: str, goal: int) -> None:
+async def latencies(table: Table, name: str, what: str, goal: int, texts: Sequence[str]) -> None:
     for query_type in TYPES:
         for index in (False, True):
-            taken = [await ask(name, question, query_type, index=index) for question in questions(QUESTIONS)]
+            taken = [await ask(name, question, query_type, index=index) for question in texts]
             wall, cpu = ([times[i] for times in taken[UNCOUNTED:]] for i in (0, 1))
             wanted = f"p50 <= {goal + 4 * index}, p95 <= 2 x" if query_type == TYPES[0] else ""
             table.add(
@@ -167,7 +171,8 @@ async def main() -> None:
         await one_size(table, 10_000)
         if asked.large:
             await write_large_tree("large", 100_000)
-            await latencies(table, "large", "100,000 chunks", GOALS[100_000])
+            texts = questions(QUESTIONS, people=large_tree.PEOPLE, things=large_tree.THINGS)
+            await latencies(table, "large", "100,000 chunks", GOALS[100_000], texts)
         readers_and_a_builder(table)
         await many_datasets(table, 1_000 if asked.large else 200)
     table.write()

@@ -145,6 +145,12 @@ class _VisibleTenant:
         wider = await self._tenant.search_text(kind, query, limit + len(hidden))
         return [hit for hit in wider if hit.key not in hidden][:limit]
 
+    async def has_words(self, kind: type[Row], query: str) -> bool:
+        async with wave() as group:
+            hidden = group.create_task(self._hidden())
+            found = group.create_task(self._tenant.has_words(kind, query))
+        return found.result() and (not hidden.result().keys or bool(await self.search_text(kind, query, 1)))
+
 
 def _shown(row: RowT, hidden: Hidden) -> RowT:
     """The row; a text of the index that rests on what is hidden is withheld."""

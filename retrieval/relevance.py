@@ -32,7 +32,7 @@ async def has_to_do_with(scene: Scene, distances: Iterable[float]) -> bool:
         return True
     async with wave() as group:
         searches = [
-            group.create_task(scene.tenant.search_text(kind, scene.question.search_text, 1))
+            group.create_task(scene.tenant.has_words(kind, scene.question.search_text))
             for kind in (DocumentChunk, TextSummary, Entity)
         ]
     return any(search.result() for search in searches)

@@ -155,6 +155,10 @@ class Tenant(Protocol):
         """
         ...
 
+    async def has_words(self, kind: type[Row], query: str) -> bool:
+        """Whether `search_text` would find anything, without ranking what."""
+        ...
+
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
         """The buckets and roots of these ids as one generation sees them, in the order of `ids`."""
         ...

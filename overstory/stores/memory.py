@@ -172,6 +172,9 @@ class MemoryTenant:
         hits = [Hit(key, score) for key, score in scores.items() if score > 0]
         return sorted(hits, key=lambda hit: (-hit.score, hit.key))[:limit]
 
+    async def has_words(self, kind: type[Row], query: str) -> bool:
+        return bool(await self.search_text(kind, query, 1))
+
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
         seen = {row.id: row for row in self._own(GlobalContextSummary) if _sees(generation, row)}
         return [seen[id_] for id_ in ids if id_ in seen]

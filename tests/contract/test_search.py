@@ -179,6 +179,20 @@ async def test_rows_that_share_words_are_found(tenant, kind):
     assert hits[0].score > 0
 
 
+@pytest.mark.parametrize("kind", TEXT_KINDS)
+async def test_whether_words_are_shared_is_told_without_a_ranking(tenant, kind):
+    field = "name" if kind is Entity else "text"
+    await tenant.put([row(kind, tenant.dataset_id, **{field: "The harbour was closed."})])
+
+    asked = ["harbours?", "the", "ferry", "ferry or harbour", ""]
+
+    assert [await tenant.has_words(kind, query) for query in asked] == [
+        bool(await tenant.search_text(kind, query, 1)) for query in asked
+    ]
+    assert await tenant.has_words(kind, "ferry or harbour")
+    assert not await tenant.has_words(kind, "ferry")
+
+
 async def test_an_entity_is_found_by_its_description_too(tenant):
     entities = [
         row(Entity, tenant.dataset_id, name=f"E{i}", description=text) for i, text in enumerate(("harbour", *FILLER))

@@ -1,5 +1,6 @@
 """Full-text search of a dataset's file."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import apsw
@@ -24,5 +25,16 @@ def search_text(connection: apsw.Connection, kind: type[Row], query: str, limit:
         WHERE hits.score <= ifnull((SELECT score FROM cut), 0)
         ORDER BY hits.score, t.key LIMIT ?
     """
-    match = " OR ".join(f'"{word}"' for word in words)
-    return [Hit(UUID(bytes=key), score) for key, score in fetch(connection, sql, (match, limit - 1, limit))]
+    found = fetch(connection, sql, (_any_of(words), limit - 1, limit))
+    return [Hit(UUID(bytes=key), score) for key, score in found]
+
+
+def has_words(connection: apsw.Connection, kind: type[Row], query: str) -> bool:
+    """Whether any row shares a word with a query."""
+    words, name = query_words(query), table_of(kind).name
+    sql = f"SELECT 1 FROM {name}_text WHERE words MATCH ? LIMIT 1"
+    return bool(words) and bool(fetch(connection, sql, (_any_of(words),)))
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return " OR ".join(f'"{word}"' for word in words)

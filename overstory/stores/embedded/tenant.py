@@ -19,7 +19,7 @@ from overstory.stores.embedded.files import OpenFiles
 from overstory.stores.embedded.matrix import Matrix
 from overstory.stores.embedded.reading import Scope
 from overstory.stores.embedded.schema import table_of
-from overstory.stores.embedded.searching import search_text
+from overstory.stores.embedded.searching import has_words, search_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,6 +127,10 @@ class EmbeddedTenant:
         checks.check_text_kind(kind)
         checks.check_limit(limit)
         return await self._read(search_text, kind, query, limit)
+
+    async def has_words(self, kind: type[Row], query: str) -> bool:
+        checks.check_text_kind(kind)
+        return await self._read(has_words, kind, query)
 
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
         return await self._read(reading.areas, self._scope, ids, generation)

@@ -68,19 +68,25 @@ async def _search(
 
 
 async def search_text(rows: Rows, query: str, limit: int) -> list[Hit]:
-    words = query_words(query)
-    if not words:
+    if not query_words(query):
         return []
-    fields = [f"{field}_words" for field in shape_of(rows.kind).text_fields]
 
     async def search(count: int) -> list[Hit]:
-        found = await rows.link.read(lambda: wire.bm25(rows.collection, " ".join(words), fields, limit=count))
-        return [Hit(stored.key, max(stored.score, _LEAST_SCORE)) for stored in found]
+        return [Hit(stored.key, max(stored.score, _LEAST_SCORE)) for stored in await _bm25(rows, query, count)]
 
     hits = await _whole_ties(search, limit)
     if hits is None:
         raise StoreError(f"{rows.link.address.place}: more than {MOST:,} rows share words with this query.")
     return sorted(hits, key=lambda hit: (-hit.score, hit.key))[:limit]
+
+
+async def has_words(rows: Rows, query: str) -> bool:
+    return bool(query_words(query)) and bool(await _bm25(rows, query, 1))
+
+
+async def _bm25(rows: Rows, query: str, count: int) -> list[Stored]:
+    words, fields = " ".join(query_words(query)), [f"{field}_words" for field in shape_of(rows.kind).text_fields]
+    return await rows.link.read(lambda: wire.bm25(rows.collection, words, fields, limit=count))
 
 
 async def _whole_ties(search: Callable[[int], Awaitable[list[Hit]]], limit: int) -> list[Hit] | None:

@@ -98,6 +98,10 @@ class WeaviateTenant:
         checks.check_limit(limit)
         return await searching.search_text(await self._rows(kind), query, limit)
 
+    async def has_words(self, kind: type[Row], query: str) -> bool:
+        checks.check_text_kind(kind)
+        return await searching.has_words(await self._rows(kind), query)
+
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
         return await reading.areas(await self._rows(GlobalContextSummary), ids, generation)
 
