@@ -1,6 +1,8 @@
 """The server in figures: the explorer over very many summaries, and 32 clients while one of them builds.
 
-python benchmarks/serve.py [--summaries 100000] [--seconds 60] [--clients 32]
+python benchmarks/serve.py [--summaries 100000] [--minutes 1] [--clients 32]
+
+`--summaries 0` leaves the explorer out; `--minutes 5 --clients 32` is the measure that is set.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
@@ -26,7 +29,8 @@ from tests.serve.conftest import Process, texts
 from tests.serve.webdriver import browsing
 
 OPENED = 200
-FIRST_VIEW_SECONDS, NODE_SECONDS, SLOWER = 1.0, 0.1, 3.0
+FIRST_VIEW_SECONDS, NODE_SECONDS, SLOWER, FLAT = 1.0, 0.1, 3.0, 0.05
+SAMPLES = 100
 BELOW = ".picture > .cell:last-child .under button"
 QUESTION = {"query_text": "Who moved the launch of Northstar?", "query_type": "GRAPH_COMPLETION", "only_context": True}
 MAP = {"retriever_specific_config": {"include_global_context_index": True}}
@@ -112,32 +116,48 @@ def look(url: str, dataset: str, table: Table) -> None:
 # --- many clients ----------------------------------------------------------------------------------
 
 
-async def many(url: str, keys: list[str], seconds: float, table: Table, pid: int) -> None:
+async def many(url: str, keys: list[str], seconds: float, table: Table, pid: int) -> float:
+    """All at once for so long; the p95 of recall in seconds."""
     seen: Counter[int] = Counter()
     foreign: list[str] = []
     waits: list[float] = []
-    until = time.perf_counter() + seconds
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
         for number, key in enumerate(keys):
             await prepare(http, key, number)
-        asking = [client(http, key, n, until, seen, foreign, waits) for n, key in enumerate(keys[1:], 1)]
-        middle = asyncio.create_task(rss_later(pid, seconds / 2))
-        await asyncio.gather(building(http, keys[0], until, seen), *asking)
-    table.add(f"{len(keys)} clients, one building, {seconds:.0f} s: answers by status", ", ".join(f"{n} × {s}" for s, n in sorted(seen.items())), "no 5xx")  # fmt: skip
+        until = time.perf_counter() + seconds
+        asking = [client(http, key, n, len(keys), until, seen, foreign, waits) for n, key in enumerate(keys[1:], 1)]
+        memory = asyncio.create_task(rss_often(pid, seconds))
+        begun = time.perf_counter()
+        builds, *_ = await asyncio.gather(building(http, keys[0], until, seen), *asking)
+        took = time.perf_counter() - begun
+    table.add(f"{len(keys)} clients, one building, {seconds:.0f} s: answers by status", ", ".join(f"{n} × {s}" for s, n in sorted(seen.items())))  # fmt: skip
+    table.add("answers of 5xx", str(sum(n for status, n in seen.items() if status >= 500)), "0")
     table.add("datasets of other users that a client got to see", str(len(foreign)), "0")
-    table.add("recall over HTTP, p95", f"{percentile(waits, 0.95) * 1000:.0f} ms", requests=len(waits))
-    table.add(
-        "memory of the server after half of it and at its end",
-        f"{await middle:.0f}, {rss_megabytes(pid):.0f} MB",
-        "flat",
-    )
-    table.rows[-2]["p95"] = percentile(waits, 0.95)
+    table.add("documents taken in and indexed meanwhile", str(builds))
+    p50, p95 = percentile(waits, 0.5), percentile(waits, 0.95)
+    table.add("recall over HTTP", f"p50 {p50 * 1000:.0f}, p95 {p95 * 1000:.0f} ms", requests=len(waits))
+    table.add("requests a second", f"{sum(seen.values()) / took:.0f}")
+    tell_memory(await memory, table)
+    return p95
 
 
-async def rss_later(pid: int, seconds: float) -> float:
-    await asyncio.sleep(seconds)
-    return rss_megabytes(pid)
+async def rss_often(pid: int, seconds: float) -> list[float]:
+    """The server's memory, `SAMPLES` times, evenly."""
+    found = []
+    for _ in range(SAMPLES):
+        await asyncio.sleep(seconds / SAMPLES)
+        found.append(rss_megabytes(pid))
+    return found
+
+
+def tell_memory(samples: list[float], table: Table) -> None:
+    """By fifths of the time: the first one is spent on warming up, growth is from the second to the last."""
+    size = len(samples) // 5
+    fifths = [median(samples[i * size : (i + 1) * size]) for i in range(5)]
+    grown = fifths[-1] / fifths[1] - 1
+    table.add("memory of the server by fifths of the time", ", ".join(f"{one:.0f}" for one in fifths) + " MB")
+    table.add("its growth from the second fifth to the last", f"{grown * 100:+.1f} %", f"≤ {FLAT * 100:g} %", samples=samples)  # fmt: skip
 
 
 async def prepare(http: httpx.AsyncClient, key: str, number: int) -> None:
@@ -151,6 +171,7 @@ async def client(
     http: httpx.AsyncClient,
     key: str,
     number: int,
+    clients: int,
     until: float,
     seen: Counter[int],
     foreign: list[str],
@@ -162,20 +183,22 @@ async def client(
         answer = await http.post("/v1/recall", json={**QUESTION, **MAP}, headers=headers)
         waits.append(time.perf_counter() - begun)
         listed = await http.get("/v1/datasets", headers=headers)
-        others = await http.get(f"/v1/datasets/notes-{(number + 1) % 32}", headers=headers)
+        others = await http.get(f"/v1/datasets/notes-{(number + 1) % clients}", headers=headers)
         seen.update([answer.status_code, listed.status_code, others.status_code])
         if answer.is_success:
             foreign += [r["result"]["dataset"] for r in answer.json()["results"] if r["result"]["dataset"] != f"notes-{number}"]  # fmt: skip
         foreign += [others.url.path] if others.status_code != 404 else []
 
 
-async def building(http: httpx.AsyncClient, key: str, until: float, seen: Counter[int]) -> None:
+async def building(http: httpx.AsyncClient, key: str, until: float, seen: Counter[int]) -> int:
+    """Take in one document after the other, each with its build; how many."""
     headers, number = {"Authorization": f"Bearer {key}"}, 0
     while time.perf_counter() < until:
         number += 1
         text = f"Marta Silva measured the hull for the {number}th time. Porto paid {number} euros."
         form = {"dataset": "notes-0", "texts": [{"source": f"more/{number}.md", "text": text}]}
         seen[(await http.post("/v1/remember", json=form, headers=headers)).status_code] += 1
+    return number
 
 
 async def alone(home: Path, seconds: float, clients: int, table: Table) -> float:
@@ -206,26 +229,30 @@ async def alone(home: Path, seconds: float, clients: int, table: Table) -> float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--summaries", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--clients", type=int, default=32)
     given = parser.parse_args()
     os.environ["EMBEDDING_MODEL"] = "hashing"
     table = Table("serve")
     with tempfile.TemporaryDirectory(prefix="overstory-bench-") as folder:
-        home = Path(folder)
-        os.environ["OVERSTORY_HOME"] = str(home)
-        begun = time.perf_counter()
-        dataset = asyncio.run(write_large_tree("large", given.summaries))
-        print(f"{given.summaries:,} summaries written in {time.perf_counter() - begun:.0f} s")
-        server = Process(home, "--requests-per-minute", "1000000")
-        try:
-            asyncio.run(explore(server.url, str(dataset), table))
-            look(server.url, str(dataset), table)
-        finally:
-            server.kill()
+        if given.summaries:
+            picture(Path(folder), given.summaries, table)
     with tempfile.TemporaryDirectory(prefix="overstory-bench-") as folder:
-        crowd(Path(folder), given.clients, given.seconds, table)
+        crowd(Path(folder), given.clients, 60 * given.minutes, table)
     table.write()
+
+
+def picture(home: Path, summaries: int, table: Table) -> None:
+    os.environ["OVERSTORY_HOME"] = str(home)
+    begun = time.perf_counter()
+    dataset = asyncio.run(write_large_tree("large", summaries))
+    print(f"{summaries:,} summaries written in {time.perf_counter() - begun:.0f} s")
+    server = Process(home, "--requests-per-minute", "1000000")
+    try:
+        asyncio.run(explore(server.url, str(dataset), table))
+        look(server.url, str(dataset), table)
+    finally:
+        server.kill()
 
 
 def crowd(home: Path, clients: int, seconds: float, table: Table) -> None:
@@ -235,10 +262,9 @@ def crowd(home: Path, clients: int, seconds: float, table: Table) -> None:
     keys = [ring.add(f"client-{n}") for n in range(clients)]
     server = Process(home, "--require-key", "--requests-per-minute", "1000000")
     try:
-        asyncio.run(many(server.url, keys, seconds, table, server.process.pid))
+        over_http = asyncio.run(many(server.url, keys, seconds, table, server.process.pid))
     finally:
         server.kill()
-    over_http = next(row["p95"] for row in table.rows if "p95" in row)
     in_library = asyncio.run(alone(home, seconds / 2, clients, table))
     table.add("p95 over HTTP, as a multiple of the library's", f"{over_http / in_library:.1f} ×", f"≤ {SLOWER:g} ×")
 

@@ -1,5 +1,6 @@
 """The tools of the Model Context Protocol, asked with the SDK's own client."""
 
+import asyncio
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import httpx2
@@ -22,7 +24,9 @@ from typer.testing import CliRunner
 
 from overstory.cli.app import app
 from overstory.errors import InvalidOptionError
+from overstory.serve.jobs import Job
 from overstory.serve.keys import KeyRing
+from overstory.serve.mcp import tools
 from overstory.serve.mcp.folders import check_folders, files_of
 from overstory.serve.mcp.server import ERROR
 from tests.serve.conftest import MakeClient, Process, texts
@@ -300,3 +304,21 @@ async def test_whoever_runs_it_is_told_what_a_setting_lacks(monkeypatch: pytest.
 
     assert told["code"] == "EmbeddingMismatchError"
     assert "EMBEDDING_DIMENSIONS=" in told["detail"]
+
+
+async def test_a_client_that_asks_for_progress_is_told_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("overstory.serve.mcp.tools._TELL_SECONDS", 0.001)
+    job = Job(user="ada", verb="improve", dataset="notes", dataset_id=UUID(int=1), paid=False)
+    told: asyncio.Queue[tuple[float, float | None, str]] = asyncio.Queue()
+
+    async def report(done: float, total: float | None, what: str) -> None:
+        await told.put((done, total, what))
+
+    async with tools._telling(job, report):
+        job.begin("writing level 0", 4)
+        job.advance("writing level 0", 1)
+        first = await told.get()
+        job.advance("writing level 0", 2)
+        second = await told.get()
+
+    assert (first, second) == ((1, 4, "writing level 0"), (3, 4, "writing level 0"))
