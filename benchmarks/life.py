@@ -1,4 +1,4 @@
-"""A life of an index: one more document, nothing new, fifty together, one at a time, stops.
+"""A life of an index: one more document, nothing new, fifty together, one at a time, stops, and how tight it stays.
 
     python benchmarks/life.py [--large] [--to FOLDER]
 
@@ -12,13 +12,20 @@ import os
 import random
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.measuring import Table, timed
 from overstory import SourceDocument
 
+if TYPE_CHECKING:
+    from overstory.indexing.tree.state import TreeState
+
+Step = tuple[list[int], list[int]]
+"""Numbers of documents that are added, and that are forgotten."""
 PEOPLE = [f"{first} {last}" for first in ("Anna", "Luis", "Mira", "Tom", "Ines") for last in ("Hofer", "Sand", "Prado")]
 THINGS = [f"{colour}{thing}" for colour in ("Blue", "Red", "North", "Gold") for thing in ("star", "bird", "gate")]
 PLACES = ["Porto", "Bergen", "Ghent", "Turin", "Graz", "Lyon", "Oslo", "Riga"]
@@ -117,6 +124,79 @@ async def keep_the_map(table: Table, count: int) -> None:
     )  # fmt: skip
 
 
+async def stay_tight(table: Table, what: str, steps: Sequence[Step]) -> None:
+    """The tree of 1,000 summaries after many steps, against one that is built at once."""
+    from overstory import datasets, forget, remember
+
+    name, texts = f"tight {what}", []
+    await remember(notes(0, 1_000), name, self_improvement=False)
+    await build(name)
+    for added, gone in steps:
+        if gone:
+            await forget(name, document=[f"{i}.md" for i in gone])
+        if added:
+            await remember([note for i in added for note in notes(i, i + 1)], name, self_improvement=False)
+        texts.append((await build(name)).written)  # type: ignore[attr-defined]
+    whole, fresh = await _trees(name)
+    near, more = nearness(whole) / nearness(fresh), sum(whole.level_sizes) / sum(fresh.level_sizes)
+    levels = f"{len(whole.levels)} levels for {len(fresh.levels)}"
+    table.add(
+        f"1,000 summaries, {what}: nearness", f"{near:.3f}", ">= 0.97", violations=len(await datasets.verify(name))
+    )
+    table.add("  areas of a fresh tree", f"{more:.2f}, {levels}", "<= 1.25, one level more")
+    table.add("  texts a step, on average", f"{sum(texts) / len(texts):.1f} (most {max(texts)})")
+
+
+async def _trees(name: str) -> "tuple[TreeState, TreeState]":
+    """The tree that is served, and the one that would be built at once from the same summaries."""
+    from overstory import datasets
+    from overstory.indexing.planning import choose_options, read_leaves
+    from overstory.indexing.plans import IMPROVE
+    from overstory.indexing.served import read_served
+    from overstory.indexing.tree.bucketing import plan_tree
+    from overstory.indexing.tree.state import TreeState
+    from overstory.runtime import open_dataset
+
+    (dataset,) = [d for d in await datasets.list_datasets() if d.name == name]
+    opened = await open_dataset(dataset.id)
+    manifest = await opened.runtime.store.read_manifest(dataset.id)
+    leaves, served = await read_leaves(opened.tenant), await read_served(opened.tenant, manifest.serving)
+    fresh = plan_tree(leaves, choose_options(name, manifest, None, IMPROVE))
+    return (
+        TreeState.from_nodes(dataset.id, leaves, served.shape),
+        TreeState.from_plan(dataset.id, leaves, fresh),
+    )
+
+
+def nearness(tree: "TreeState") -> float:
+    """Mean cosine of the summaries with their buckets' directions."""
+    import numpy as np
+
+    level, vectors = tree.levels[0], tree.leaves.vectors
+    owner = np.repeat(np.arange(len(level)), level.sizes)
+    sums = np.zeros((len(level), vectors.shape[1]), np.float32)
+    np.add.at(sums, owner, vectors[level.members])
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+    return float(np.einsum("ij,ij->i", sums[owner], vectors[level.members]).mean())
+
+
+def mixed(count: int, chance: random.Random) -> list[Step]:
+    """Steps that each add a document or forget one."""
+    there, steps = list(range(1_000)), list[Step]()
+    for new in range(1_000, 1_000 + count):
+        if chance.random() < 0.5:
+            there.append(new)
+            steps.append(([new], []))
+        else:
+            steps.append(([], [there.pop(chance.randrange(len(there)))]))
+    return steps
+
+
+def half_of_them(together: int, chance: random.Random) -> list[Step]:
+    leaving = chance.sample(range(1_000), 500)
+    return [([], leaving[i : i + together]) for i in range(0, 500, together)]
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true")
@@ -130,6 +210,11 @@ async def main() -> None:
         await one_at_a_time(table)
         await half_way(table)
         await keep_the_map(table, 1_000)
+        chance = random.Random(2)
+        await stay_tight(table, "500 added singly", [([i], []) for i in range(1_000, 1_500)])
+        await stay_tight(table, "300 added or forgotten", mixed(300, chance))
+        await stay_tight(table, "half forgotten by ten", half_of_them(10, chance))
+        await stay_tight(table, "half forgotten at once", half_of_them(500, chance))
         await grow(table, 1_000, 0.3)
         await grow(table, 10_000, 0.5)
         if asked.large:

@@ -20,8 +20,14 @@ class ServedBucket:
     level: int
     is_root: bool
     child_ids: tuple[UUID, ...]
-    unfit: bool
-    """Degraded, cut by a forgetting, or withheld: to be written again."""
+    degraded: bool
+    cut: bool
+    """By a forgetting: its text has lost facts, or is withheld, and children may have gone."""
+
+    @property
+    def unfit(self) -> bool:
+        """To be written again."""
+        return self.degraded or self.cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,8 @@ def _served_bucket(
         level=level,
         is_root=is_root,
         child_ids=tuple([ids.uuid_of(c) for c in children]),
-        unfit=bool(degraded) or stale or withheld,
+        degraded=bool(degraded),
+        cut=stale or withheld,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -328,3 +329,19 @@ async def test_the_proof_takes_no_word_of_ours_or_of_other_documents_names_for_a
         assert result.proof is not None
         assert result.proof.words > 5
         assert result.proof.found == ()
+
+
+async def test_what_is_forgotten_leaves_a_tree_as_tight_as_a_fresh_one():
+    await remember(documents(160))
+    await build()
+    leaving = random.Random(5).sample(range(160), 80)
+    for first in range(0, 80, 20):
+        await forget("main_dataset", document=[f"{i}.md" for i in leaving[first : first + 20]])
+        await build()
+    left = (await datasets.status("main_dataset")).level_sizes
+
+    await global_context_index_pipeline(rebuild=True, bucketing_strategy="graph", max_bucket_size=4)
+
+    fresh = (await datasets.status("main_dataset")).level_sizes
+    assert sum(left) <= 1.25 * sum(fresh)
+    assert len(left) <= len(fresh) + 1

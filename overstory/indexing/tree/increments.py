@@ -1,8 +1,8 @@
 """Changing a tree where summaries came, changed or went, and nowhere else.
 
 A newcomer goes into the nearest bucket; of several that are about as near, into the one that makes the fewest
-splits. A bucket with too many children is split in two, and one that has lost half of its children or more joins
-its nearest sibling if both fit into one. Empty buckets go, levels come and go. A bucket keeps its id for life.
+splits. A bucket with too many children is split in two, and one that has lost half of its children or more gives the
+rest to one or two siblings if they have room. Empty buckets go, levels come and go. A bucket keeps its id for life.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,13 +18,20 @@ from overstory.indexing.tree.growing_tree import NOWHERE, Floor, GrowingTree
 from overstory.indexing.tree.id_arrays import IdArray, find_uuids, sort_order, to_uuids
 from overstory.indexing.tree.one_core import one_core
 from overstory.indexing.tree.placing import Placing
+from overstory.indexing.tree.squeezing import squeeze
 from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
 
 __all__ = ["PlacedBucket", "TreeChange", "TreeState", "apply_changes"]
 
 
 def apply_changes(
-    state: TreeState, added: Sequence[UUID], removed: Sequence[UUID], touched: Sequence[UUID], options: TreeOptions
+    state: TreeState,
+    added: Sequence[UUID],
+    removed: Sequence[UUID],
+    touched: Sequence[UUID],
+    options: TreeOptions,
+    *,
+    thinned: Sequence[UUID] = (),
 ) -> TreeChange:
     """Plan what becomes of a tree. The result doesn't depend on the order within the lists.
 
@@ -36,6 +43,7 @@ def apply_changes(
         removed: summaries that leave the tree; children that are no longer among the summaries leave anyway.
         touched: summaries whose text or vector has changed; each keeps its bucket unless its vector moved far.
         options: those that the tree was planned with.
+        thinned: buckets whose children were taken from them before; they may have become too small.
 
     Raises:
         InvalidOptionError: an option makes no sense.
@@ -51,9 +59,9 @@ def apply_changes(
         tree.lower_top()
         moved = placing.leave_misplaced(rewritten)
         tree.lower_top()
-        shrunk = _shrunk(tree)
+        shrunk = _shrunk(tree, state, thinned)
         placing.place(np.union1d(newcomers, np.array(moved, np.int64)))
-        _squeeze(tree, shrunk)
+        squeeze(tree, shrunk)
         _settle(tree)
     return _Outcome(tree, state, rewritten).change()
 
@@ -72,36 +80,10 @@ def _sort_out(
     return named[~is_placed[named]], named[is_placed[named]], leavers[is_placed[leavers]]
 
 
-def _shrunk(tree: GrowingTree) -> list[list[int]]:
-    """For each level the buckets that have lost children."""
-    return [sorted(floor.changed) for floor in tree.floors]
-
-
-def _squeeze(tree: GrowingTree, shrunk: list[list[int]]) -> None:
-    """Join buckets that have become small with siblings, from the bottom up."""
-    level, joined = 0, set[int]()
-    while level < tree.height:
-        candidates = joined | set(shrunk[level] if level < len(shrunk) else ())
-        joined = set()
-        for node in sorted(candidates):
-            parent = int(tree.floors[level].parents[node])
-            if _join_sibling(tree, level, node) and parent != NOWHERE:
-                joined.add(parent)
-        level += 1
-
-
-def _join_sibling(tree: GrowingTree, level: int, node: int) -> bool:
-    """Merge a small node into its nearest sibling that has room for all of its children."""
-    floor = tree.floors[level]
-    count, parent = int(floor.counts[node]), int(floor.parents[node])
-    if not 0 < count <= tree.size // 2:
-        return False
-    siblings = tree.floors[level + 1].children[parent] if parent != NOWHERE else floor.alive().tolist()
-    fitting = [s for s in sorted(siblings) if s != node and floor.counts[s] + count <= tree.size]
-    if not fitting:
-        return False
-    tree.merge(level, node, fitting[_nearest(floor, node, fitting)])
-    return True
+def _shrunk(tree: GrowingTree, state: TreeState, thinned: Sequence[UUID]) -> list[set[int]]:
+    """For each level the buckets that have lost children, here or before."""
+    before = [find_uuids(names, thinned) for names in state.ids[: tree.height]]
+    return [floor.changed | set(nodes[nodes >= 0].tolist()) for floor, nodes in zip(tree.floors, before, strict=True)]
 
 
 def _nearest(floor: Floor, node: int, others: list[int]) -> int:

@@ -252,6 +252,30 @@ def test_a_tree_that_grew_is_as_tight_as_a_fresh_one(strategy):
     assert len(state.levels) <= len(fresh.levels) + 1
 
 
+@pytest.mark.parametrize("together", [1, 10, 500])
+@pytest.mark.parametrize("strategy", ["graph", "vector"])
+def test_a_tree_that_shrank_is_as_tight_as_a_fresh_one(strategy, together):
+    chosen, everything = options(strategy), trees.topical(1_000)
+    state = planned(everything, chosen)
+    leaving = np.random.default_rng(3).permutation(1_000)[:500]
+    rewritten = []
+
+    for first in range(0, 500, together):
+        gone = [to_uuids(everything.ids)[row] for row in leaving[first : first + together]]
+        change = grown(state, everything, [], chosen, removed=gone)
+        rewritten.append(len(change.rewritten))
+        state = change.state
+    fresh = planned(everything.take(np.setdiff1d(np.arange(1_000), leaving)), chosen)
+
+    assert violations(state, 4) == []
+    assert len(state.leaves) == 500
+    assert sum(state.level_sizes) <= 1.25 * sum(fresh.level_sizes)
+    assert nearness(state) >= 0.97 * nearness(fresh)
+    assert len(state.levels) <= len(fresh.levels) + 1
+    if together == 1:
+        assert np.mean(rewritten) <= len(state.levels) + 0.5
+
+
 def nearness(state):
     """Mean cosine of the summaries with their buckets."""
     level = state.levels[0]
