@@ -31,7 +31,8 @@
         ├── ModelOverloadedError   transient  429; carries `retry_after_seconds`
         ├── ModelAccessError            wrong key, no right, no credit
         ├── ModelNotFoundError          no model of that name
-        ├── ModelInputError             the request is too long or malformed
+        ├── ModelInputError             the request is malformed
+        │   └── ModelInputTooLongError  it does not fit the model's window
         ├── ModelRefusedError           the provider declines this content
         └── ModelOutputError  transient the answer can't be used
 
@@ -262,6 +263,10 @@ class ModelNotFoundError(ModelError):
 
 class ModelInputError(ModelError):
     """The service refused the request as too long or malformed; another try will not help."""
+
+
+class ModelInputTooLongError(ModelInputError):
+    """The request does not fit the model's window; another try with the same text will not help."""
 
 
 class ModelRefusedError(ModelError):

@@ -22,6 +22,7 @@ from overstory.errors import (
     MissingPackageError,
     ModelError,
     ModelInputError,
+    ModelInputTooLongError,
     ModelNotFoundError,
     ModelOutputError,
     ModelRefusedError,
@@ -253,6 +254,8 @@ class Gateway:
         formed = schema is not None and route.takes_schema and route.model not in self._plain
         try:
             return await self._answer(route, self._request(route, messages, schema, max_tokens, formed), usage)
+        except ModelInputTooLongError:
+            raise  # it would be longer still with the schema in the prompt
         except ModelInputError:
             if not formed:
                 raise

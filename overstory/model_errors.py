@@ -12,6 +12,7 @@ from overstory.errors import (
     ModelAccessError,
     ModelError,
     ModelInputError,
+    ModelInputTooLongError,
     ModelNotFoundError,
     ModelOutputError,
     ModelOverloadedError,
@@ -26,6 +27,7 @@ _BY_CLASS: dict[str, type[ModelError]] = {
     "SensitiveDataRouteException": ModelRefusedError,
     "ModifyResponseException": ModelRefusedError,
     "RejectedRequestError": ModelRefusedError,
+    "ContextWindowExceededError": ModelInputTooLongError,
     "PaymentRequiredError": ModelAccessError,
     "BudgetExceededError": ModelAccessError,
     "LiteLLMUnknownProvider": ModelNotFoundError,
@@ -46,11 +48,13 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     404: ModelNotFoundError,
     408: ModelUnavailableError,
     409: ModelUnavailableError,
+    413: ModelInputTooLongError,
     425: ModelUnavailableError,
     429: ModelOverloadedError,
     529: ModelOverloadedError,
 }
 _REFUSAL = re.compile(r"content[ _-]?filter|content management policy|content policy|safety system", re.IGNORECASE)
+_TOO_LONG = re.compile(r"context[ _-]?(?:length|window)|prompt is too long", re.IGNORECASE)
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception)(?:: | - )(?=\S))+")
 _UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 _NO_CREDIT = "insufficient_quota"
@@ -89,6 +93,8 @@ def _kind_by_status(status: int, error: Exception) -> type[ModelError]:
         return ModelAccessError if _NO_CREDIT in text else _BY_STATUS[status]
     if _UNKNOWN_PROVIDER in text:
         return ModelNotFoundError
+    if _TOO_LONG.search(text):
+        return ModelInputTooLongError
     return ModelRefusedError if _REFUSAL.search(text) else ModelInputError
 
 

@@ -20,9 +20,23 @@ from overstory import (
     remember,
 )
 from overstory.errors import ConfigurationError, DatasetBusyError, EmbeddingMismatchError, ModelError, NoDataError
+from overstory.ids import uuid_of
+from overstory.models import TextSummary
 from overstory.results import IndexStatus, SearchType
 from overstory.runtime import current_runtime, open_dataset
-from overstory.testing import ScriptedModelServer, echo_schema, empty, fail, refuse, think_aloud, too_long, wrapped
+from overstory.stores.contract import Tenant
+from overstory.testing import (
+    Behaviour,
+    ScriptedModelServer,
+    echo_schema,
+    empty,
+    fail,
+    refuse,
+    think_aloud,
+    too_long,
+    wrapped,
+)
+from overstory.tokens import estimate_tokens
 from tests.flows.conftest import notes
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +50,16 @@ def documents(count: int, first: int = 0) -> list[SourceDocument]:
 
 async def build(**options):
     return (await improve(build_global_context_index=True, **options)).index
+
+
+async def the_tenant() -> Tenant:
+    return (await open_dataset((await datasets.list_datasets())[0].id)).tenant
+
+
+def small_window(tokens: int) -> Behaviour:
+    """A provider that refuses what is longer than its model's window."""
+    refused = too_long()
+    return lambda request, reply: refused(request, reply) if estimate_tokens(request.prompt) > tokens else reply
 
 
 async def texts() -> str:
@@ -96,38 +120,38 @@ async def test_what_a_provider_refuses_is_not_asked_for_ever(model: ScriptedMode
     assert len(model.chats) == index.buckets + 1
 
 
-async def test_inputs_beyond_the_window_are_condensed_and_every_child_keeps_a_share(
-    model: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("OVERSTORY_CHUNK_TOKENS", "2500")
-    long = [
-        SourceDocument(
-            f"Site {i}. " + " ".join(f"Anna Hofer counted {i * 100 + j} visitors at gate {j}." for j in range(150)),
-            source=f"{i}.md",
-        )
-        for i in range(20)
-    ]
-    await remember(long)
+async def test_inputs_beyond_the_window_are_condensed_and_every_child_keeps_a_share(model: ScriptedModelServer):
+    await remember([SourceDocument(f"Site {i} is open.", source=f"{i}.md") for i in range(20)])
+    tenant = await the_tenant()
+    keys = [uuid_of(k) async for b in tenant.batches(TextSummary, ["key"]) for k in b.column("key").to_pylist()]
+    long = {
+        s.id: {"text": s.text + " The gate is counted once more." * 280} for s in await tenant.get(TextSummary, keys)
+    }
+    await tenant.patch(TextSummary, long)
     model.forget()
-    await global_context_index_pipeline(bucketing_strategy="vector", max_bucket_size=20)
+    model.when(small_window(8_000))
 
-    entries = await datasets.tree("main_dataset")
-    longest = max(len(chat.prompt) for chat in model.chats)
-    asked = [chat.prompt for chat in model.chats if "Site 3" in chat.prompt or "counted 3" in chat.prompt]
-    assert longest / 4 < 8_000
-    assert asked
-    assert not any(e.degraded for e in entries)
+    index = await global_context_index_pipeline(bucketing_strategy="vector", max_bucket_size=20)
+
+    assert all(estimate_tokens(change["text"]) >= 1_900 for change in long.values())
+    assert (index.buckets, index.degraded, len(model.chats)) == (1, 0, 2)
+    assert 4_000 <= max(estimate_tokens(chat.prompt) for chat in model.chats) <= 8_000
+    (bucket,) = [entry for entry in await datasets.tree("main_dataset") if not entry.is_root]
+    assert {key for fact in bucket.facts for key in fact.summary_ids} == set(keys)
 
 
 async def test_a_request_that_is_too_long_after_all_stops_nothing(model: ScriptedModelServer):
     await remember(notes(8))
     model.forget()
-    model.when(too_long(), schema="AreaAnswer", text="Note 3:")
+    model.when(too_long(), schema="AreaAnswer", text="Note 3:", times=1)
 
     index = await build()
 
-    assert index.status is IndexStatus.PUBLISHED
-    assert len(model.chats) <= 3 * (index.buckets + 1)
+    (fallen,) = [e for e in await datasets.tree("main_dataset") if e.degraded]
+    assert (index.status, index.degraded) == (IndexStatus.PUBLISHED, 1)
+    assert "maximum context length" in fallen.degraded
+    assert fallen.facts
+    assert len(model.chats) == index.buckets + 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
@@ -14,6 +15,7 @@ from overstory.errors import (
     ConfigurationError,
     ModelAccessError,
     ModelInputError,
+    ModelInputTooLongError,
     ModelNotFoundError,
     ModelOutputError,
     ModelOverloadedError,
@@ -299,11 +301,25 @@ async def test_a_service_that_ignores_the_schema_gets_it_in_the_prompt_as_well(s
     assert "JSON schema" in server.chats[0].prompt
 
 
-async def test_a_request_that_is_refused_either_way_keeps_its_error(server):
+async def test_a_request_that_is_too_long_is_not_made_longer(server):
     server.when(too_long())
     gate = gateway(server)
 
-    with pytest.raises(ModelInputError, match="maximum context length"):
+    with pytest.raises(ModelInputTooLongError, match="maximum context length"):
+        await ask(gate, schema=AreaAnswer)
+    asked = len(server.chats)
+    server.behave()
+    await ask(gate, schema=AreaAnswer)
+
+    assert asked == 1
+    assert server.chats[-1].schema
+
+
+async def test_a_request_that_is_refused_either_way_keeps_its_error(server):
+    server.when(lambda request, reply: replace(reply, status=400, code="bad", message="the messages are malformed"))
+    gate = gateway(server)
+
+    with pytest.raises(ModelInputError, match="malformed"):
         await ask(gate, schema=AreaAnswer)
     server.behave()
     await ask(gate, schema=AreaAnswer)
