@@ -44,7 +44,7 @@ bench-large: $(VENV)/.develop ## up to a million summaries, and the real stores 
 faults: $(VENV)/.develop ## kills, full disks, overload, clocks: a table of what the index makes of them (ARGS="--kills 20")
 	$(BIN)/python benchmarks/faults.py $(ARGS)
 
-docs: $(VENV)/.develop ## the documentation as a site in build/docs; works without a network
+docs: $(VENV)/.docs ## the documentation as a site in build/docs; works without a network
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "build/docs/index.html"
 
@@ -57,6 +57,8 @@ lock: ## pin the versions anew (needs uv)
 		pyproject.toml --extra local -o requirements/demo.txt
 	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" --upgrade \
 		pyproject.toml --all-extras --group test --group check --group docs -o requirements/develop.txt
+	uv pip compile -q --universal --python-version 3.11 --custom-compile-command "make lock" \
+		--no-annotate --group docs -c requirements/develop.txt -o requirements/docs.txt
 
 prefect-check: $(VENV)/.develop ## kills, cancels and restarts against a real Prefect server (minutes)
 	@OVERSTORY_TEST_PREFECT_LONG=1 $(BIN)/python -m pytest tests/prefect tests/flows/test_deployments.py $(ARGS)
@@ -73,6 +75,11 @@ $(VENV)/.demo: requirements/demo.txt pyproject.toml | $(BIN)/python
 	@echo "Installing Overstory into $(VENV) (once) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.docs: requirements/docs.txt | $(BIN)/python
+	@echo "Installing what builds the site into $(VENV) (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
 $(VENV)/.develop: requirements/develop.txt pyproject.toml | $(BIN)/python

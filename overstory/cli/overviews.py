@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from overstory.cli.rendering import count, quoted, say, suggest
+from overstory.cli.rendering import count, place, quoted, say, suggest
 from overstory.cli.terminal import one_line
 from overstory.cli.trees import closed_areas, draw, heading, short_id
 from overstory.indexing.tree.verification import Violation
@@ -34,7 +34,7 @@ def tree(dataset: str, seen: "SeenTree", console: "Console", *, facts: int, chil
         console.print(draw(seen.entries, facts=facts, children=children))
     for summary in seen.summaries:
         say(console, f"  · {one_line(summary.text)}")
-        say(console, f"      {one_line(', '.join(filter(None, (summary.source, summary.occurred_at))))}", "dim")
+        say(console, f"      {', '.join(filter(None, (place(summary.source), one_line(summary.occurred_at))))}", "dim")
     if closed := closed_areas(seen.entries, children):
         suggest(console, f"overstory tree --dataset {quoted(dataset)} --node {short_id(closed[0])}")
 
@@ -47,7 +47,7 @@ def _with_sources(
         say(console, heading(entry), "bold")
         for fact, documents in zip(entry.facts, under, strict=True):
             say(console, f"  · {one_line(fact.text)}")
-            say(console, f"      {', '.join(map(one_line, documents)) or 'documents that are gone'}", "dim")
+            say(console, f"      {', '.join(map(place, documents)) or 'documents that are gone'}", "dim")
 
 
 def documents(dataset: str, found: Sequence[DocumentEntry], console: "Console", *, offset: int, total: int) -> None:
@@ -64,7 +64,7 @@ def documents(dataset: str, found: Sequence[DocumentEntry], console: "Console", 
     for one in found:
         state = "" if one.state == COMPLETE else "  (not finished)"
         tags = ", ".join(map(one_line, one.node_set))
-        table.add_row(Text(one_line(one.source) + state), one_line(one.occurred_at), f"{one.chunks:,}", Text(tags))
+        table.add_row(Text(place(one.source) + state), one_line(one.occurred_at), f"{one.chunks:,}", Text(tags))
     console.print(table)
     last = offset + len(found)
     if not found:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -78,7 +79,10 @@ def remembered(result: RememberResult, console: "Console") -> None:
     if result.index is not None and result.index.reason:
         say(console, f"The index is behind: {one_line(result.index.reason)}", "yellow")
     name = quoted(result.dataset)
-    suggest(console, f"overstory improve --dataset {name} --index", f'overstory recall "…" --dataset {name}')
+    if result.index is not None and not result.index.reason:
+        suggest(console, f'overstory recall "…" --dataset {name} --index')
+    else:
+        suggest(console, f"overstory improve --dataset {name} --index", f'overstory recall "…" --dataset {name}')
 
 
 def read(result: RememberResult, console: "Console") -> None:
@@ -105,7 +109,7 @@ def read(result: RememberResult, console: "Console") -> None:
 
 def skipped(outcomes: Sequence[DocumentOutcome], console: "Console") -> None:
     for outcome in outcomes[:SKIPPED_SHOWN]:
-        say(console, f"  skipped {one_line(outcome.source)}: {one_line(outcome.reason)}", "yellow")
+        say(console, f"  skipped {place(outcome.source)}: {one_line(outcome.reason)}", "yellow")
     if len(outcomes) > SKIPPED_SHOWN:
         say(console, f"  … and {len(outcomes) - SKIPPED_SHOWN:,} more (--json names them all)", "yellow")
 
@@ -225,12 +229,13 @@ def recalled(
 
 def _rests_on(result: RecallResult, console: "Console") -> None:
     console.print()
-    sources = [one_line(source) for source in result.references]
-    if sources:
-        more = f", and {len(sources) - SOURCES_SHOWN:,} more" if len(sources) > SOURCES_SHOWN else ""
-        say(console, f"Sources: {', '.join(sources[:SOURCES_SHOWN])}{more}", "dim")
-    freshness = result.freshness
-    if result.evidence.root is not None and freshness.built_at is not None:
+    evidence, freshness = result.evidence, result.freshness
+    sources = dict.fromkeys(passage.source for passage in evidence.passages)
+    shown = [place(source) for source in sources or result.references]
+    if shown:
+        more = f", and {len(shown) - SOURCES_SHOWN:,} more" if len(shown) > SOURCES_SHOWN else ""
+        say(console, f"Sources: {', '.join(shown[:SOURCES_SHOWN])}{more}", "dim")
+    if evidence.root is not None and freshness.built_at is not None:
         built = f"generation {freshness.generation} of {freshness.built_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         marks = {"pending": freshness.pending, "degraded": freshness.degraded}
         told = "".join(f", {number:,} {mark}" for mark, number in marks.items() if number)
@@ -241,6 +246,12 @@ def _rests_on(result: RecallResult, console: "Console") -> None:
     took = spent(result.usage.calls, result.usage).strip()
     if took:
         say(console, took, "dim")
+
+
+def place(source: str) -> str:
+    """A document's source; a file below the working folder as a path from there, which `--document` takes too."""
+    here = Path.cwd().as_posix().rstrip("/") + "/"
+    return one_line(source.removeprefix(here) or source)
 
 
 def passages(found: Sequence[Passage], console: "Console") -> None:

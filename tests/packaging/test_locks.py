@@ -25,7 +25,12 @@ def pinned(lock: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("lock", "wanted"), [("demo.txt", CORE + EXTRAS["local"]), ("develop.txt", CORE + DEVELOP + GROUPS)]
+    ("lock", "wanted"),
+    [
+        ("demo.txt", CORE + EXTRAS["local"]),
+        ("develop.txt", CORE + DEVELOP + GROUPS),
+        ("docs.txt", PROJECT["dependency-groups"]["docs"]),
+    ],
 )
 def test_every_dependency_is_pinned(lock: str, wanted: list[str]) -> None:
     missing = names(wanted) - pinned(lock)
@@ -33,7 +38,7 @@ def test_every_dependency_is_pinned(lock: str, wanted: list[str]) -> None:
     assert not missing, "run `make lock`"
 
 
-@pytest.mark.parametrize("lock", ["demo.txt", "develop.txt"])
+@pytest.mark.parametrize("lock", ["demo.txt", "develop.txt", "docs.txt"])
 def test_locks_name_no_address(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
 

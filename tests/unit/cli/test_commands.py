@@ -369,6 +369,29 @@ def test_an_answer_names_its_sources_and_its_map(run: Any, indexed: str) -> None
     assert " over 5 summaries, written by offline" in whole
 
 
+def test_files_below_the_working_folder_are_named_from_there(
+    run: Any, indexed: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(notes.parent)
+
+    listed = run("documents", "--dataset", indexed).stdout
+    asked = run("recall", "When is the launch of Northstar?", "--dataset", indexed).stdout
+    forgotten = run("forget", "--dataset", indexed, "--document", "notes/1.md")
+
+    assert listed.splitlines()[1].split()[0] == "notes/1.md"
+    assert "Sources: notes/" in asked
+    assert forgotten.exit_code == 0
+
+
+def test_when_the_index_came_along_the_next_step_is_a_question(run: Any, indexed: str, notes: Path) -> None:
+    (notes / "6.md").write_text("Jonas Keller paints the hull of Northstar.", encoding="utf-8")
+
+    shown = run("remember", str(notes), "--dataset", indexed).stdout
+
+    assert "Next: overstory recall" in shown
+    assert "overstory improve" not in shown
+
+
 def test_nothing_found_says_where_to_look(run: Any, indexed: str) -> None:
     result = run("recall", "zzz", "--dataset", indexed, "--type", "CHUNKS_LEXICAL")
 
