@@ -37,7 +37,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModelServer]:
 ON_FILES = {
     "test_stops",
     "test_deployments",
-    "test_recall_types",
     "test_isolation",
     "test_export_and_import_give_the_same_dataset",
 }
