@@ -16,6 +16,7 @@ from overstory.telemetry import End, Kind, Operation
 _SHORT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _CALLS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _LONG = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
+_STEPS = frozenset({Kind.TASK, Kind.RECALL, Kind.STORE})
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 DONE, STOPPED, UNFORESEEN = "done", "stopped", "unforeseen"
 """How work ended, where it was not with an error of the library, whose name is told."""
@@ -40,6 +41,7 @@ class Metrics:
         self._step_seconds = self._histogram(
             "step_seconds", "Steps of these and of recall, calls of the store", ["kind", "name", "outcome"], _SHORT
         )
+        self._steps: dict[tuple[str, ...], Histogram] = {}
         self._model_seconds = self._histogram(
             "model_call_seconds", "Calls of models", ["model", "operation", "outcome"], _CALLS
         )
@@ -63,8 +65,11 @@ class Metrics:
         return end
 
     def _count(self, operation: Operation, seconds: float, error: BaseException | None) -> None:
-        about = {name: str(value) for name, value in operation.attributes.items()}
         outcome = _outcome(error)
+        if operation.kind in _STEPS:
+            self._step(operation.kind, operation.name, outcome).observe(seconds)
+            return
+        about = {name: str(value) for name, value in operation.attributes.items()}
         match operation.kind:
             case Kind.REQUEST:
                 self._requests.labels(about["method"], about["route"], about.get("status", "")).inc()
@@ -76,8 +81,12 @@ class Metrics:
                 self._take(operation)
             case Kind.FLOW:
                 self._flow_seconds.labels(operation.name, about.get("index_status", outcome)).observe(seconds)
-            case _:
-                self._step_seconds.labels(operation.kind, operation.name, outcome).observe(seconds)
+
+    def _step(self, *labels: str) -> Histogram:
+        """There are many steps, and finding a metric by its labels takes longer than counting."""
+        if labels not in self._steps:
+            self._steps[labels] = self._step_seconds.labels(*labels)
+        return self._steps[labels]
 
     def _take(self, operation: Operation) -> None:
         about = operation.attributes
