@@ -29,7 +29,7 @@ def version(names: Sequence[str], *parts: str) -> str:
 
 def unfenced(source: str) -> str:
     """Text of a source that can't close the fence it is put in."""
-    return _FENCES.sub("‹", source)
+    return _FENCES.sub("‹", source) if "<" in source else source
 
 
 def one_line(source: str) -> str:

@@ -35,8 +35,8 @@ def candidates(texts, *, words=None, distances=None, entities=None, named=()):
         chunks=[chunk(text, place) for place, text in enumerate(texts)],
         words=np.array(words or [0.0] * len(texts)),
         distances=np.array(distances or [1.0] * len(texts)),
-        entities=[tuple(ids.entity_id(HOME, name) for name in several) for several in names],
-        named=frozenset(ids.entity_id(HOME, name) for name in named),
+        entities=[tuple(ids.entity_id(HOME, name).int for name in several) for several in names],
+        named=frozenset(ids.entity_id(HOME, name).int for name in named),
     )
 
 
@@ -85,7 +85,7 @@ def test_what_is_about_a_thing_that_the_best_chunk_names_is_lifted():
 def test_names_of_a_question_are_found_without_its_punctuation():
     named = entities_named(HOME, "Is Anna Hofer's plan, Northstar, late?")
 
-    assert {ids.entity_id(HOME, "Anna Hofer"), ids.entity_id(HOME, "Northstar")} <= named
+    assert {ids.entity_id(HOME, "Anna Hofer").int, ids.entity_id(HOME, "Northstar").int} <= named
 
 
 def test_neighbours_lift_each_other_in_transcripts_alone():
