@@ -7,7 +7,7 @@ import typer
 
 import overstory
 from overstory.cli import jsonforms
-from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
+from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds, as_text
 from overstory.cli.performing import perform
 from overstory.cli.terminal import one_line, output
 
@@ -57,7 +57,9 @@ def _export_graph(dataset: str, file: Path, form: str, wait_seconds: float, *, j
 
 def import_(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What `overstory export` wrote.")],
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name than it had.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Another name than it had.", parser=as_text)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Bring an exported dataset in, with the same ids and tree."""

@@ -8,7 +8,7 @@ import typer
 
 import overstory
 from overstory.cli import jsonforms
-from overstory.cli.options import Json
+from overstory.cli.options import Json, as_text
 from overstory.cli.performing import finish, perform
 from overstory.cli.terminal import output
 from overstory.errors import UnreadableSourceError
@@ -55,7 +55,7 @@ def demo(
         ),
     ] = None,
     question: Annotated[
-        str, typer.Option("--question", "-q", metavar="TEXT", help="The question that is asked twice.")
+        str, typer.Option("--question", "-q", metavar="TEXT", help="The question that is asked twice.", parser=as_text)
     ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an earlier demo read.")] = False,
     json: Json = False,

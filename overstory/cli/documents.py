@@ -8,7 +8,7 @@ import typer
 
 import overstory
 from overstory.cli import completing, jsonforms
-from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds
+from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds, as_text
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import output
 from overstory.errors import InvalidOptionError
@@ -24,7 +24,8 @@ def remember(
     ],
     dataset: Dataset = DEFAULT_DATASET,
     node_set: Annotated[
-        list[str] | None, typer.Option("--node-set", metavar="TAG", help="A tag of these documents; may be repeated.")
+        list[str] | None,
+        typer.Option("--node-set", metavar="TAG", help="A tag of these documents; may be repeated.", parser=as_text),
     ] = None,
     improve: Annotated[
         bool, typer.Option("--improve/--no-improve", help="Also refresh the index, where there is one.")
@@ -82,7 +83,14 @@ async def _documents(dataset: str, offset: int, limit: int | None) -> "tuple[lis
 def forget(
     dataset: Annotated[
         str,
-        typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.", autocompletion=completing.dataset_names),
+        typer.Option(
+            "--dataset",
+            "-d",
+            metavar="NAME",
+            help="The dataset.",
+            autocompletion=completing.dataset_names,
+            parser=as_text,
+        ),
     ],
     document: Annotated[
         list[str] | None,
@@ -91,6 +99,7 @@ def forget(
             metavar="SOURCE",
             help="A document's source or id; may be repeated.",
             autocompletion=completing.document_sources,
+            parser=as_text,
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,

@@ -8,7 +8,7 @@ import typer
 
 import overstory
 from overstory.cli import completing, jsonforms
-from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds
+from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds, as_text
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import one_line, output
 from overstory.errors import InvalidOptionError
@@ -165,6 +165,7 @@ def status(
             metavar="NAME",
             help="One dataset; all when not given.",
             autocompletion=completing.dataset_names,
+            parser=as_text,
         ),
     ] = None,
     json: Json = False,

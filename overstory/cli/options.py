@@ -1,14 +1,34 @@
 """Options that several commands share."""
 
+import os
+import re
 from typing import Annotated, TypeAlias
 
 import typer
 
 from overstory.cli import completing
 
+_UNREAD = re.compile("[\udc80-\udcff]")
+
+
+def as_text(argument: str) -> str:
+    """An argument as it was typed, in UTF-8, also where the locale could not read all of it (PEP 383).
+
+    For names and questions. A path stays as the system gave it, since so the system takes it back.
+    """
+    return os.fsencode(argument).decode("utf-8", "replace") if _UNREAD.search(argument) else argument
+
+
 Dataset: TypeAlias = Annotated[
     str,
-    typer.Option("--dataset", "-d", metavar="NAME", help="The dataset.", autocompletion=completing.dataset_names),
+    typer.Option(
+        "--dataset",
+        "-d",
+        metavar="NAME",
+        help="The dataset.",
+        autocompletion=completing.dataset_names,
+        parser=as_text,
+    ),
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/json.md).")]
 WaitSeconds: TypeAlias = Annotated[

@@ -6,7 +6,7 @@ import typer
 
 import overstory
 from overstory.cli import completing, jsonforms
-from overstory.cli.options import DEFAULT_DATASET, Json
+from overstory.cli.options import DEFAULT_DATASET, Json, as_text
 from overstory.cli.performing import finish, perform, remark
 from overstory.cli.terminal import output
 
@@ -28,7 +28,7 @@ SearchTypeName = Literal[
 
 
 def recall(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", parser=as_text)],
     dataset: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,6 +37,7 @@ def recall(
             metavar="NAME",
             help="The dataset; may be repeated.",
             autocompletion=completing.dataset_names,
+            parser=as_text,
         ),
     ] = None,
     index: Annotated[

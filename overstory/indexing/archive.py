@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -154,12 +154,18 @@ async def _export_kind(tenant: Tenant, dataset: Dataset, kind: type[Row], folder
     schema = _schema(kind, dataset.embedding_dimensions)
     path = folder / f"{kind.__name__}.parquet"
     rows = 0
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=False, write_statistics=False) as writer:
+    options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    with _opened(path, "wb") as file, pq.ParquetWriter(file, schema, **options) as writer:
         async for batch in tenant.batches(kind, schema.names, rows=_ROWS):
             rows += batch.num_rows
             table = pa.Table.from_batches([batch]).cast(schema)
             await asyncio.to_thread(writer.write_table, table)
     return ArchivedFile(rows=rows, sha256=await asyncio.to_thread(_sha256, path))
+
+
+def _opened(path: Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
+    """A file for pyarrow, which can't open names that are not UTF-8, or that the locale could not read, itself."""
+    return path.open(mode)
 
 
 def _schema(kind: type[Row], dimensions: int) -> "pa.Schema":
@@ -219,7 +225,7 @@ async def _read_ahead(parts: AsyncGenerator[_Part, None]) -> AsyncGenerator[_Par
 async def _imported(folder: Path, kind: type[Row], dataset: Dataset) -> AsyncGenerator[_Part, None]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(folder / f"{kind.__name__}.parquet") as file:
+    with _opened(folder / f"{kind.__name__}.parquet", "rb") as opened, pq.ParquetFile(opened) as file:
         batches = file.iter_batches(batch_size=_ROWS)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             for part in _by_vector(batch):

@@ -1,5 +1,6 @@
 """The command line as a process: encodings, streams, what it loads."""
 
+import json
 import os
 import subprocess
 import sys
@@ -40,6 +41,27 @@ def test_output_degrades_where_the_encoding_lacks_a_character(tmp_path: Path, en
     assert b"Northstar" in asked.stdout
     assert "Traceback" not in (read.stderr + asked.stderr).decode(encoding)
     assert b"\\ud55c\\uad6d" in as_json.stdout, "JSON stays whole in any encoding"
+
+
+def test_a_dataset_travels_whole_where_the_locale_knows_no_such_characters(tmp_path: Path) -> None:
+    note, folder, name = tmp_path / "Zoë — 한 🚀.md", tmp_path / "Ausfuhr — 한 🚀", "Kölner Notizen — 한 🚀"
+    note.write_text(TEXT, encoding="utf-8")
+    locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+
+    done = [
+        overstory(tmp_path / "one", "remember", str(note), "--dataset", name, **locale),
+        overstory(tmp_path / "one", "improve", "--dataset", name, "--index", **locale),
+        overstory(tmp_path / "one", "export", str(folder), "--dataset", name, **locale),
+        overstory(tmp_path / "two", "import", str(folder), **locale),
+    ]
+    found = overstory(tmp_path / "two", "recall", "Northstar", "--dataset", name, "--type", "CHUNKS", "--json")
+    tree = overstory(tmp_path / "two", "tree", "--dataset", name, "--sources", "--json")
+
+    assert [one.returncode for one in done] == [0, 0, 0, 0], done
+    assert json.loads(found.stdout)["results"][0]["text"].strip() == TEXT.strip()
+    assert note.name in str(json.loads(tree.stdout))
+    for file in folder.glob("*.json"):
+        assert name in file.read_text(encoding="utf-8")
 
 
 def test_nothing_but_the_result_is_on_standard_output(tmp_path: Path) -> None:
