@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from overstory.stores.contract import Store
 
 _SECONDS = 2.0
-"""Longer than that nobody waits for a word."""
+"""How long a server is waited for; files answer at once."""
 _OFFERED = 100
 _NEEDS_NO_QUOTES = re.compile(r"[\w./@%+,-]+")
 
@@ -47,7 +47,7 @@ def document_sources(context: typer.Context, incomplete: str) -> list[str]:
 
 def _offer(words: "Callable[[Store], Awaitable[list[str]]]", incomplete: str) -> list[str]:
     try:
-        found = asyncio.run(asyncio.wait_for(_of_store(words), _SECONDS))
+        found = asyncio.run(_of_store(words))
     except Exception:  # noqa: BLE001 - see above
         return []
     fitting = sorted(word for word in found if word.startswith(incomplete) and _NEEDS_NO_QUOTES.fullmatch(word))
@@ -64,6 +64,6 @@ async def _of_store(words: "Callable[[Store], Awaitable[list[str]]]") -> list[st
         return []
     store = open_store(settings)
     try:
-        return await words(store)
+        return await asyncio.wait_for(words(store), _SECONDS if settings.url else None)
     finally:
         await store.close()

@@ -194,7 +194,7 @@ def _pending(status: DatasetStatus) -> str:
     parts = [f"{differing:,} new, changed or gone since"] if differing else []
     if status.pending_covered:
         parts.append(f"{status.pending_covered:,} that the next improve places again, as after a rollback")
-    return "; ".join(parts) or "all there are"
+    return "; ".join(parts) or ("all but those of unfinished documents" if status.incomplete else "all there are")
 
 
 def _reasons(name: str, reasons: Mapping[str, int]) -> Iterator[tuple[str, str]]:
