@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 MOST_WORDS = 64
 _SHORTEST_BYTES = 6
 """Shorter words stand in vectors and page headers by chance."""
-_SIDE_FILES = ("", "-wal", "-shm", "-journal")
 _BLOCK_BYTES = 1 << 24
 _TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
 
@@ -106,7 +105,7 @@ async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> F
         found += [f"words of {kind.__name__}" for word in folded if await tenant.search_text(kind, word, 1)]
     # What is a part of a word of another document stands in the files by right.
     sought = [word for word in folded if word not in inside and len(word.encode()) >= _SHORTEST_BYTES]
-    files = await asyncio.to_thread(files_of, await tenant.describe())
+    files = await tenant.files()
     found += await asyncio.to_thread(search_files, files, sought)
     return ForgetProof(
         words=len(folded),
@@ -134,18 +133,6 @@ async def _search_rows(tenant: Tenant, kind: type[Row], words: Sequence[str]) ->
 def _text_of(batch: "pa.RecordBatch", names: Iterable[str]) -> str:
     cells = (cell for name in names for cell in batch.column(name).to_pylist() if cell)
     return "\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells).casefold()
-
-
-def files_of(place: dict[str, str | int]) -> list[Path]:
-    """The files in which a dataset lies, the registry with them; none where a server keeps them."""
-    path = Path(str(place.get("place", "")))
-    if not path.is_file():
-        return []
-    registry = path.parent.parent / "registry.db"
-    both = [path.with_name(path.name + s) for s in _SIDE_FILES] + [
-        registry.with_name(registry.name + s) for s in _SIDE_FILES
-    ]
-    return [file for file in both if file.is_file()]
 
 
 def search_files(files: Iterable[Path], words: Sequence[str]) -> list[str]:

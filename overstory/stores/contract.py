@@ -14,6 +14,7 @@ No method returns less than was asked for without raising.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -181,6 +182,10 @@ class Tenant(Protocol):
 
     async def erase_traces(self) -> None:
         """Make what was deleted unreadable in the store's own files, as far as the store can do that."""
+        ...
+
+    async def files(self) -> list[Path]:
+        """The files of this machine that hold the rows or speak of them, to prove an erasure; none behind a server."""
         ...
 
     async def describe(self) -> dict[str, str | int]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -202,6 +203,9 @@ class MemoryTenant:
 
     async def erase_traces(self) -> None:
         """Nothing to do: memory that was given back has no file."""
+
+    async def files(self) -> list[Path]:
+        return []
 
     async def describe(self) -> dict[str, str | int]:
         rows = sum(len(stored) for stored in self._rows.kinds.values())

@@ -366,6 +366,16 @@ async def test_erasing_traces_leaves_what_is_stored(tenant):
     assert await tenant.search_text(Entity, "name0", 5) == []
 
 
+async def test_the_files_of_a_tenant_hold_its_rows_or_there_are_none(tenant):
+    word = "zorblaxite"
+    await tenant.put([row(DocumentChunk, tenant.dataset_id, text=f"The {word} is kept here.")])
+
+    files = await tenant.files()
+
+    assert all(path.is_file() for path in files)
+    assert not files or any(word.encode() in path.read_bytes() for path in files)
+
+
 async def test_a_tenant_describes_itself_in_texts_and_numbers(tenant):
     facts = await tenant.describe()
 

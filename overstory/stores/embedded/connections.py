@@ -22,7 +22,7 @@ BUSY_SECONDS = 30.0
 _PAGE_BYTES = 8192
 _WRITER_CACHE_KIB = 16_384
 _IDLE_READERS = 4
-_SIDE_FILES = ("-wal", "-shm", "")
+_SIDE_FILES = ("-wal", "-shm", "-journal", "")
 _inherited: list["_Open"] = []
 """Connections of the parent process, kept from being closed: SQLite's must not be touched after a fork."""
 
@@ -148,6 +148,11 @@ def create(path: Path, statements: Sequence[str], *, busy_seconds: float = BUSY_
         connection.close()
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file and what SQLite keeps beside it, as far as they are there."""
+    return [part for suffix in _SIDE_FILES if (part := path.with_name(path.name + suffix)).is_file()]
+
+
 def remove(path: Path) -> None:
     """Remove the file with what SQLite keeps beside it."""
     for suffix in _SIDE_FILES:
@@ -156,8 +161,7 @@ def remove(path: Path) -> None:
 
 def size_bytes(path: Path) -> int:
     """Bytes on disk, with what SQLite keeps beside the file."""
-    parts = (path.with_name(path.name + suffix) for suffix in _SIDE_FILES)
-    return sum(part.stat().st_size for part in parts if part.exists())
+    return sum(part.stat().st_size for part in files_of(path))
 
 
 def _identity(path: Path) -> tuple[int, int]:

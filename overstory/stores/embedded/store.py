@@ -102,7 +102,13 @@ class EmbeddedStore:
         def open_tenant(connection: apsw.Connection) -> EmbeddedTenant:
             existing = registry.existing(connection, dataset.id)
             with self._files.read(self._path(dataset.id)):
-                return EmbeddedTenant(self._files, self._path(dataset.id), existing, shared=self._shared)
+                return EmbeddedTenant(
+                    self._files,
+                    self._path(dataset.id),
+                    existing,
+                    registry=self._registry.path,
+                    shared=self._shared,
+                )
 
         return await self._files.thread.run(self._reading_registry, open_tenant)
 

@@ -12,8 +12,7 @@ import apsw
 from overstory.columns import RowT
 from overstory.models import Dataset, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
-from overstory.stores.embedded import erasing, reading, tables, writing
-from overstory.stores.embedded.connections import size_bytes
+from overstory.stores.embedded import connections, erasing, reading, tables, writing
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
 from overstory.stores.embedded.matrix import Matrix
@@ -33,8 +32,8 @@ _LARGE_BYTES = 8 * 2**20
 class EmbeddedTenant:
     """A dataset's rows in a file, which others may share."""
 
-    def __init__(self, files: OpenFiles, path: Path, dataset: Dataset, *, shared: bool) -> None:
-        self._files, self._path = files, path
+    def __init__(self, files: OpenFiles, path: Path, dataset: Dataset, *, registry: Path, shared: bool) -> None:
+        self._files, self._path, self._registry = files, path, registry
         self._reading = partial(files.read, path)
         self._scope = Scope(dataset.id, shared)
         self._dimensions = dataset.embedding_dimensions
@@ -169,10 +168,15 @@ class EmbeddedTenant:
 
         await asyncio.to_thread(erase)
 
+    async def files(self) -> list[Path]:
+        return await asyncio.to_thread(
+            lambda: [*connections.files_of(self._path), *connections.files_of(self._registry)]
+        )
+
     async def describe(self) -> dict[str, str | int]:
         def measure() -> dict[str, str | int]:
             with translated(self._path):
-                return {"place": str(self._path), "bytes": size_bytes(self._path), "index": "exact"}
+                return {"place": str(self._path), "bytes": connections.size_bytes(self._path), "index": "exact"}
 
         return await asyncio.to_thread(measure)
 

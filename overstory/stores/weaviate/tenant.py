@@ -1,6 +1,7 @@
 """The rows of one dataset on the server: every call checks what it is given first."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -120,6 +121,9 @@ class WeaviateTenant:
 
     async def erase_traces(self) -> None:
         """Nothing that a client can do: the server drops deleted rows from its files when it compacts them."""
+
+    async def files(self) -> list[Path]:
+        return []
 
     async def describe(self) -> dict[str, str | int]:
         own = await self._rows(DocumentChunk)
