@@ -103,7 +103,7 @@ class IndexMismatchError(UsageError):
         self.dataset, self.stored, self.asked = dataset, stored, asked
         super().__init__(
             f"The index of {dataset!r} was built with {stored}, it can't be extended with {asked}: "
-            "pass rebuild=True to build it anew, or keep the stored options."
+            "pass rebuild=True (`overstory rebuild`) to build it anew, or keep the stored options."
         )
 
 
@@ -151,7 +151,7 @@ class DatasetBusyError(TransientError):
         self.dataset, self.holder, self.since, self.until = dataset, holder, since, until
         super().__init__(
             f"The dataset {dataset!r} is being written by {holder} since {since:%Y-%m-%d %H:%M:%S} UTC, busy until "
-            f"{until:%H:%M:%S} UTC unless renewed: try again then, or pass wait_seconds."
+            f"{until:%H:%M:%S} UTC unless renewed: try again then, or pass wait_seconds (--wait)."
         )
 
 

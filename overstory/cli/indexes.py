@@ -16,6 +16,7 @@ from overstory.errors import InvalidOptionError
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from overstory.indexing.tree.verification import Violation
     from overstory.results import DatasetStatus, ImproveResult, SummaryEntry, TreeEntry
 
 LEVELS_SHOWN = 3
@@ -201,15 +202,21 @@ def verify(
     if repair:
         _repair(dataset, wait_seconds, json=json)
         return
-    violations = perform("verify", lambda: overstory.datasets.verify(dataset), json=json)
+    violations, served = perform("verify", lambda: _verify(dataset), json=json)
     if json:
         jsonforms.write("verify", {"dataset": dataset, "sound": not violations, "violations": violations})
     else:
         from overstory.cli import overviews
 
-        overviews.verified(dataset, violations, output())
+        overviews.verified(dataset, violations, output(), served=served)
     if violations:
         raise typer.Exit(ExitCode.FAILED)
+
+
+async def _verify(dataset: str) -> "tuple[list[Violation], int]":
+    """What is wrong, and with which generation; 0 for none."""
+    served, _ = await overstory.datasets.generations(dataset)
+    return await overstory.datasets.verify(dataset), served
 
 
 def _repair(dataset: str, wait_seconds: float, *, json: bool) -> None:

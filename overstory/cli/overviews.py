@@ -116,13 +116,23 @@ def repaired(result: RepairResult, console: "Console") -> None:
     }
     mended = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number)
     say(console, f"Mended: {mended}." if mended else "There was nothing to mend.")
-    verified(result.dataset, result.violations, console)
+    _verdict(result.dataset, result.violations, console)
     if result.advice:
         more = " --index" if result.advice == "improve" else ""
         suggest(console, f"overstory {result.advice} --dataset {quoted(result.dataset)}{more}")
 
 
-def verified(dataset: str, violations: Sequence[Violation], console: "Console") -> None:
+def verified(dataset: str, violations: Sequence[Violation], console: "Console", *, served: int) -> None:
+    if not served:
+        say(console, f"{one_line(dataset)} has no index yet.")
+        suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
+        return
+    _verdict(dataset, violations, console)
+    if violations:
+        suggest(console, f"overstory verify --repair --dataset {quoted(dataset)}")
+
+
+def _verdict(dataset: str, violations: Sequence[Violation], console: "Console") -> None:
     name = one_line(dataset)
     say(console, f"The index of {name} is sound." if not violations else f"The index of {name} is not sound:")
     for violation in violations[:VIOLATIONS_SHOWN]:

@@ -69,9 +69,12 @@ def recall(
     if json:
         jsonforms.write("recall", {"results": [jsonforms.recalled(result) for result in results]})
     else:
-        from overstory.cli.rendering import recalled
+        from overstory.cli.rendering import quoted, recalled, suggest
 
         recalled(results, names, output(), only_text=only_context)
         for note in dict.fromkeys(note for result in results for note in result.evidence.notes):
             remark(note)
+        unmapped = [result.dataset for result in results if index and not result.freshness.generation]
+        if unmapped and not only_context:
+            suggest(output(), *(f"overstory improve --dataset {quoted(name)} --index" for name in unmapped))
     finish(in_part=any(result.evidence.notes for result in results))

@@ -392,6 +392,17 @@ def test_when_the_index_came_along_the_next_step_is_a_question(run: Any, indexed
     assert "overstory improve" not in shown
 
 
+def test_without_an_index_the_next_command_makes_one(run: Any, notes: Path) -> None:
+    run("remember", str(notes), "--dataset", "north")
+
+    asked = run("recall", "When is the launch of Northstar?", "--dataset", "north", "--index")
+    checked = run("verify", "--dataset", "north")
+
+    assert (asked.exit_code, checked.exit_code) == (3, 0)
+    assert "overstory improve --dataset north --index" in asked.stdout
+    assert checked.stdout.startswith("north has no index yet.")
+
+
 def test_nothing_found_says_where_to_look(run: Any, indexed: str) -> None:
     result = run("recall", "zzz", "--dataset", indexed, "--type", "CHUNKS_LEXICAL")
 
