@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from overstory import SourceDocument, datasets, improve, remember
-from overstory.errors import ModelError
+from overstory.errors import InvalidOptionError, ModelError
 from overstory.results import DocumentStatus
 from overstory.testing import ScriptedModelServer, fail
 from tests.flows.conftest import notes
@@ -84,3 +84,24 @@ async def test_a_source_that_is_given_twice_is_read_once_and_the_last_text_stays
     assert result.documents[0].status is DocumentStatus.ADDED
     nodes, _ = await datasets.graph_data("twice")
     assert [about["text"] for _, about in nodes if about["type"] == "DocumentChunk"] == [documents[-1].text]
+
+
+async def test_where_nothing_can_be_read_no_dataset_is_made_and_the_reasons_are_told(tmp_path: Path):
+    (tmp_path / "blank.md").write_text(" \n", encoding="utf-8")
+    missing = [tmp_path / "blank.md", tmp_path / "nots"]
+
+    result = await remember(missing, "typo")
+    made = await remember([*missing, "Anna Hofer leads Northstar."], "typo")
+
+    assert [outcome.status for outcome in result.documents] == [DocumentStatus.SKIPPED] * 2
+    assert all(outcome.reason for outcome in result.documents)
+    assert (result.chunks, result.model_calls) == (0, 0)
+    assert made.dataset_id == result.dataset_id, "the id that was told is the one that it then has"
+    assert len(made.documents) == 3
+
+
+async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_read(tmp_path: Path):
+    with pytest.raises(InvalidOptionError):
+        await remember(tmp_path / "nots", " ")
+
+    assert await datasets.list_datasets() == []
