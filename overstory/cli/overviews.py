@@ -165,7 +165,7 @@ def dataset(status: DatasetStatus, console: "Console") -> None:
     for name, value in (*_contents(status), *_index(status), *_store(status)):
         table.add_row(name, one_line(value))
     console.print(table)
-    if status.pending or status.incomplete or status.stale or status.unpublished:
+    if status.pending or status.incomplete or status.stale or status.degraded or status.unpublished:
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 
 

@@ -146,7 +146,8 @@ def improved(result: ImproveResult, console: "Console") -> None:
         if result.index.status is IndexStatus.STOPPED:
             suggest(console, f"overstory improve --dataset {name} --index")
         else:
-            suggest(console, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
+            why = [f"overstory status --dataset {name}"] if result.index.degraded else []
+            suggest(console, *why, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')
 
 
 def run_stands(status: RunStatus, console: "Console") -> None:

@@ -7,6 +7,7 @@ import pytest
 import typer
 from rich.console import Console
 
+from overstory.cli.overviews import _reasons
 from overstory.cli.rendering import improved, run_stands
 from overstory.cli.runs import _finish
 from overstory.results import ImproveResult, IndexResult, IndexStatus, RunStatus
@@ -84,3 +85,19 @@ def test_the_exit_code_is_that_of_the_work(status: RunStatus, code: int):
         _finish(status)
 
     assert left.value.exit_code == code
+
+
+def test_a_build_with_degraded_texts_says_where_the_reasons_are():
+    built = IndexResult(status=IndexStatus.PUBLISHED, generation=1, buckets=4, written=5, degraded=2)
+
+    text = shown(improved, ImproveResult(dataset="north", index=built))
+
+    assert "Next: overstory status --dataset north" in text
+
+
+def test_reasons_of_degraded_texts_are_told_the_most_frequent_first():
+    reasons = {"no JSON object in it": 5, "refused": 2, "empty": 1, "cut off": 1}
+
+    lines = dict(_reasons("degraded", reasons))
+
+    assert lines == {"why degraded": "5 × no JSON object in it; 2 × refused; 1 × empty; 1 more reason"}
