@@ -20,6 +20,8 @@ import httpx
 ROOT = Path(__file__).parents[1]
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 _READY_SECONDS = 120
+_STORED_SECONDS = 180
+"""How long the server may take to store what it was told in the background; a busy machine takes its time."""
 _BIN = Path(sys.executable).parent
 
 
@@ -136,7 +138,7 @@ class PrefectServer:
         answer = self._http.post(path, json={"parameters": parameters})
         return "" if answer.status_code < 400 else answer.text
 
-    def ended(self, run_id: str, seconds: float = 180) -> dict[str, Any]:
+    def ended(self, run_id: str, seconds: float = 300) -> dict[str, Any]:
         """The run, when it has ended."""
         return wait_for(lambda: self._if_final(run_id), seconds=seconds, what=f"the end of run {run_id}")
 
@@ -155,11 +157,11 @@ class PrefectServer:
     def task_runs(self, run_id: str) -> list[dict[str, Any]]:
         """At least one: the server stores what it is told of task runs some time after it was told."""
         asked = {"flow_runs": {"id": {"any_": [run_id]}}, "limit": 200}
-        return wait_for(lambda: list(self._post("task_runs/filter", asked)), seconds=60, what=f"tasks of run {run_id}")
+        return wait_for(lambda: list(self._post("task_runs/filter", asked)), seconds=_STORED_SECONDS, what=f"tasks of run {run_id}")
 
     def graph(self, run_id: str) -> dict[str, set[str]]:
         """Name of a task run → names of those before it. Waits until the server has stored what it was told."""
-        return wait_for(lambda: self._graph(run_id), seconds=60, what=f"the graph of run {run_id}")
+        return wait_for(lambda: self._graph(run_id), seconds=_STORED_SECONDS, what=f"the graph of run {run_id}")
 
     def artifacts(self, run_id: str) -> dict[str, dict[str, Any]]:
         """By the last word of their keys."""
@@ -168,7 +170,7 @@ class PrefectServer:
 
     def logged(self, run_id: str, *words: str) -> str:
         """The first line of a run's log with all these words. Lines reach the server some time after the run's end."""
-        return wait_for(lambda: self._logged(run_id, words), seconds=60, what=f"a line with {words} in run {run_id}")
+        return wait_for(lambda: self._logged(run_id, words), seconds=_STORED_SECONDS, what=f"a line with {words} in run {run_id}")
 
     def cancel(self, run_id: str) -> None:
         self._post(f"flow_runs/{run_id}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
