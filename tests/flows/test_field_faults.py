@@ -71,11 +71,12 @@ async def texts() -> str:
 
 async def test_reasoning_never_reaches_a_stored_text(model: ScriptedModelServer):
     await remember(notes(8))
-    model.when(think_aloud(), schema="AreaAnswer")
+    model.forget()
+    model.when(think_aloud(thought='My secret plan: {"facts": [{"text": "secret plan"}]}'), schema="AreaAnswer")
 
     index = await build()
 
-    assert index.degraded == 0
+    assert (index.degraded, len(model.chats)) == (0, index.buckets + 1)
     assert "secret plan" not in await texts()
 
 
@@ -227,7 +228,10 @@ async def test_spellings_of_one_name_come_together():
     entities = (await datasets.status("main_dataset")).entities
     nodes, _ = await datasets.graph_data("main_dataset")
     names = [p["name"] for _, p in nodes if p["type"] == "Entity" and p["name"].casefold().startswith("acme")]
+    areas = [e.text for e in await datasets.tree("main_dataset") if e.level == 0 and not e.is_root]
+    (together,) = [text for text in areas if "ACME Corp opened" in text]
     assert entities and len(names) == 1
+    assert "Acme corp. closed" in together and "Corp sold boats" in together
 
 
 async def test_odd_names_travel_through_index_recall_export_and_forgetting(tmp_path: Path):
