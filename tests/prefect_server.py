@@ -157,7 +157,9 @@ class PrefectServer:
     def task_runs(self, run_id: str) -> list[dict[str, Any]]:
         """At least one: the server stores what it is told of task runs some time after it was told."""
         asked = {"flow_runs": {"id": {"any_": [run_id]}}, "limit": 200}
-        return wait_for(lambda: list(self._post("task_runs/filter", asked)), seconds=_STORED_SECONDS, what=f"tasks of run {run_id}")
+        return wait_for(
+            lambda: list(self._post("task_runs/filter", asked)), seconds=_STORED_SECONDS, what=f"tasks of run {run_id}"
+        )
 
     def graph(self, run_id: str) -> dict[str, set[str]]:
         """Name of a task run → names of those before it. Waits until the server has stored what it was told."""
@@ -170,7 +172,9 @@ class PrefectServer:
 
     def logged(self, run_id: str, *words: str) -> str:
         """The first line of a run's log with all these words. Lines reach the server some time after the run's end."""
-        return wait_for(lambda: self._logged(run_id, words), seconds=_STORED_SECONDS, what=f"a line with {words} in run {run_id}")
+        return wait_for(
+            lambda: self._logged(run_id, words), seconds=_STORED_SECONDS, what=f"a line with {words} in run {run_id}"
+        )
 
     def cancel(self, run_id: str) -> None:
         self._post(f"flow_runs/{run_id}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})

@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from overstory import access, datasets
+from overstory.indexing.leasing import current_holder
 from overstory.models import Generation, GlobalContextSummary, Permission, TextSummary
 from overstory.results import SearchType
 from overstory.runtime import OpenDataset, Runtime
@@ -60,12 +61,12 @@ async def generations(caller: TheCaller, dataset: DatasetName) -> GenerationsVie
 @router.get("/datasets/{dataset}/builds")
 async def builds(server: TheServer, seen: TheLook) -> BuildsView:
     """The work on a dataset: this server's, and how far another process is."""
-    lease = await seen.opened.runtime.store.read_lease(seen.opened.dataset.id)
+    holder = await current_holder(seen.opened.runtime.store, seen.opened.dataset.id)
     jobs = [job.view() for job in server.jobs.of_dataset(seen.opened.dataset.id)]
     here = any(job.state == "running" for job in jobs)
     numbers = [build.number for build in seen.manifest.unpublished]
-    elsewhere = await _rows_of(seen.opened, max(numbers)) if lease and numbers and not here else []
-    return BuildsView(held_by=lease.holder if lease else "", jobs=jobs, elsewhere=elsewhere)
+    elsewhere = await _rows_of(seen.opened, max(numbers)) if holder and numbers and not here else []
+    return BuildsView(held_by=holder, jobs=jobs, elsewhere=elsewhere)
 
 
 @router.get(
