@@ -1,6 +1,8 @@
 """What a call works with: store, embedder and writer, opened once per event loop and closed when it ends."""
 
 import asyncio
+import os
+import sys
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,6 +16,8 @@ from overstory.stores.contract import Store, Tenant
 from overstory.stores.opening import open_store
 from overstory.stores.watched import watched
 from overstory.writer import Embedder, Writer
+
+_ARROW_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,6 +90,7 @@ def check_embedding(dataset: Dataset, embedder: Embedder) -> None:
 
 
 def _open(settings: Settings) -> Runtime:
+    _give_memory_back()
     if settings.telemetry.traces:
         tracing.start()
     embedder = _embedder(settings)
@@ -97,6 +102,19 @@ def _open(settings: Settings) -> Runtime:
         runtime._closers.append(llm.close)
     runtime._closers.append(runtime.store.close)
     return runtime
+
+
+def _give_memory_back() -> None:
+    """Let Arrow allocate as everybody does, unless its own setting says otherwise.
+
+    Its own allocator keeps what threads had that have ended: half a megabyte a build, for good.
+    """
+    if _ARROW_POOL in os.environ:
+        return
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.set_memory_pool(arrow.system_memory_pool())
+    else:
+        os.environ[_ARROW_POOL] = "system"
 
 
 def _store(settings: Settings) -> Store:
