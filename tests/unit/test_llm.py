@@ -141,12 +141,23 @@ async def test_a_service_that_keeps_failing_is_asked_so_often_and_no_more(server
 
 
 async def test_retry_after_is_honoured(server):
+    gate = gateway(server, RetryPolicy(attempts=2, first_delay_seconds=0.001))
+    await ask(gate)  # the first call loads the library, which takes longer
     server.when(fail(429, retry_after=0.3), times=1)
     begun = time.monotonic()
 
-    await ask(gateway(server, RetryPolicy(attempts=2, first_delay_seconds=0.001)))
+    await ask(gate)
 
     assert time.monotonic() - begun >= 0.3
+
+
+async def test_the_wait_that_a_service_asks_for_is_in_the_error(server):
+    server.when(fail(429, retry_after=0.3))
+
+    with pytest.raises(ModelOverloadedError) as caught:
+        await ask(gateway(server, RetryPolicy(attempts=1)))
+
+    assert caught.value.retry_after_seconds == 0.3
 
 
 async def test_no_call_is_lost_when_a_third_of_them_meets_an_overload(server):
