@@ -1,8 +1,8 @@
 """Does the map make better contexts? Rankings, evidence at equal tokens, changing state, time; one table, one run.
 
-    python benchmarks/answers.py [--data ../shared/data] [--lane hashing] [--sets hotpotqa,supersede] [--writer MODEL]
+    python benchmarks/answers.py [--data FOLDER] [--lane hashing] [--sets hotpotqa,supersede] [--writer MODEL]
 
-Figures are of the questions with odd places; what that is worth as held-out data says `docs/evidence.md`. Intervals are paired bootstrap intervals of 95 %. Without the data it says so and ends.
+Figures are of the questions with odd places; what that is worth as held-out data says `docs/evidence.md`. Intervals are paired bootstrap intervals of 95 %. The sets lie in `qa/` of the folder that `--data` or OVERSTORY_TEST_DATA names; without them it says so and ends.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import question_sets
-from measuring import ROOT, Table, percentile
+from measuring import Table, percentile
 from question_sets import MULTI_HOP, SETS, Question, QuestionSet
 
 BUDGETS = (500, 1_000, 2_000)
@@ -299,15 +299,16 @@ async def measure(table: Table, lane: str, arguments: argparse.Namespace) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=os.environ.get("OVERSTORY_TEST_DATA") or None, help="holds qa/")
     parser.add_argument("--lane", choices=["hashing", "minilm"], action="append")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--questions", type=int, default=90, help="of each group, for contexts and answers")
     parser.add_argument("--home", type=Path, help="keep the datasets here, and use those that are here")
     parser.add_argument("--writer", help="a litellm model name: how often it answers right from each context")
     arguments = parser.parse_args()
-    if not (arguments.data / "qa").is_dir():
-        print(f"There are no question sets in {arguments.data}: name the folder that holds qa/ with --data.")
+    if arguments.data is None or not (arguments.data / "qa").is_dir():
+        where = f"There are no question sets in {arguments.data}" if arguments.data else "No question sets are named"
+        print(f"{where}: name the folder that holds qa/ with --data or OVERSTORY_TEST_DATA.")
         return
     table = Table("answers")
     for lane in arguments.lane or ["hashing", "minilm"]:

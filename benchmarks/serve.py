@@ -2,7 +2,7 @@
 
 python benchmarks/serve.py [--summaries 100000] [--minutes 1] [--clients 32]
 
-`--summaries 0` leaves the explorer out; `--minutes 5 --clients 32` is the measure that is set.
+`--summaries 0` leaves the explorer out; `--minutes 5 --clients 32` is the run whose limits are in the table.
 """
 
 import argparse

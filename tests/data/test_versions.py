@@ -1,10 +1,9 @@
 """Document sets through their versions: what was added can be found, what was removed is nowhere, at every step.
 
-The sets are large and no part of this repository: OVERSTORY_TEST_VERSIONS names the folder where they lie.
+The sets are large and no part of this repository: they lie below OVERSTORY_TEST_DATA.
 """
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,12 @@ from overstory.columns import Form, columns_of
 from overstory.ids import uuid_of
 from overstory.models import Document, DocumentChunk, Edge, Entity, GlobalContextSummary, TextSummary
 from overstory.runtime import open_dataset
+from tests.data_folder import DATA, REASON
 
-FOLDER = Path(os.environ.get("OVERSTORY_TEST_VERSIONS") or "no folder is named")
+FOLDER = DATA / "versions"
 SETS = ["llm-docs", "site-policy"]
 TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="OVERSTORY_TEST_VERSIONS names no folder of document sets")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"{REASON} versions")
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

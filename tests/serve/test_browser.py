@@ -8,11 +8,12 @@ import httpx
 import pytest
 
 from overstory.serve.single import page, write_tree
+from tests.data_folder import DATA, REASON
 from tests.serve.conftest import Process, chromium, texts
 from tests.serve.webdriver import Browser, browsing
 
 pytestmark = pytest.mark.browser
-INJECTIONS = Path(__file__).parents[2] / "../shared/data/odd/injection"
+INJECTIONS = DATA / "odd/injection"
 
 SCRIPT = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 TURNED = "\u202eReversed Name\u202c"
@@ -136,7 +137,7 @@ def test_hostile_documents_are_text(opened: Browser) -> None:
     assert opened.script("return document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.skipif(not INJECTIONS.is_dir(), reason="the odd documents are not here")
+@pytest.mark.skipif(not INJECTIONS.is_dir(), reason=f"{REASON} odd/injection")
 def test_every_odd_document_is_text(browser: Browser, server: str) -> None:
     paths = sorted(path for path in INJECTIONS.iterdir() if path.is_file())
     with httpx.Client(base_url=server, timeout=120) as http:

@@ -1,4 +1,4 @@
-"""The shared collection of odd files: each ends as its manifest says, whatever the others do."""
+"""A collection of odd files (OVERSTORY_TEST_DATA): each ends as its manifest says, whatever the others do."""
 
 import json
 from collections.abc import AsyncIterator
@@ -10,10 +10,11 @@ import pytest
 from overstory.indexing.chunking import split
 from overstory.indexing.reading import read
 from overstory.indexing.sources import ReadOutcome, SkippedSource, SourceDocument
+from tests.data_folder import DATA, REASON
 
-ODD = Path(__file__).parents[3] / "../shared/data/odd"
+ODD = DATA / "odd"
 MANIFEST = ODD / "manifest.jsonl"
-pytestmark = pytest.mark.skipif(not MANIFEST.exists(), reason="the shared collection of odd files is not here")
+pytestmark = pytest.mark.skipif(not MANIFEST.exists(), reason=f"{REASON} odd/manifest.jsonl")
 CASES: list[dict[str, Any]] = (
     [json.loads(line) for line in MANIFEST.read_text("utf-8").splitlines()] if MANIFEST.exists() else []
 )

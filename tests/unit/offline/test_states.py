@@ -1,11 +1,11 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from overstory.offline.states import Statement, find_superseded
+from tests.data_folder import DATA, REASON
 
-SUPERSEDE = Path(__file__).parents[3] / "../shared/data/qa/supersede"
+SUPERSEDE = DATA / "qa/supersede"
 
 
 def history_of(*texts: str) -> set[str]:
@@ -75,7 +75,7 @@ def test_undated_statements_of_different_sources_have_no_order() -> None:
     assert find_superseded(statements) == {}
 
 
-@pytest.mark.skipif(not SUPERSEDE.exists(), reason="the shared data is not there")
+@pytest.mark.skipif(not SUPERSEDE.exists(), reason=f"{REASON} qa/supersede")
 def test_in_the_project_log_nothing_current_is_called_history() -> None:
     passages = [json.loads(line) for line in (SUPERSEDE / "passages.jsonl").read_text(encoding="utf-8").splitlines()]
     questions = [json.loads(line) for line in (SUPERSEDE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
