@@ -1,10 +1,13 @@
 """What a stop between two writes leaves behind, and that the next call mends it: at each write of each verb."""
 
+import asyncio
 import shutil
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -14,7 +17,7 @@ from overstory.errors import StoreFullError
 from overstory.models import KINDS, GlobalContextSummary, PendingChange
 from overstory.results import IndexStatus
 from overstory.runtime import open_dataset
-from overstory.stores.embedded import EmbeddedStore
+from overstory.stores.embedded import EmbeddedStore, erasing, registry
 from overstory.stores.embedded.tenant import EmbeddedTenant
 from tests.flows.conftest import notes
 
@@ -143,6 +146,61 @@ async def test_forgetting_that_stops_is_finished_by_remembering_too(plain_enviro
         await remember(documents(1, first=20), self_improvement=False)
         assert (await datasets.status("main_dataset")).documents == 6
         assert CANARY not in str([await rows(kind) for kind in KINDS])
+
+
+_DROPPING = ((EmbeddedStore, "_remove_file"), (registry, "forget_dataset"), (erasing, "rewrite"))
+
+
+@pytest.mark.parametrize("stop", _DROPPING, ids=lambda stop: stop[1])
+async def test_forgetting_a_dataset_that_stops_anywhere_hinders_nobody_and_is_done_by_the_next(
+    plain_environment: Path, monkeypatch: pytest.MonkeyPatch, stop: tuple[object, str]
+) -> None:
+    await remember([*documents(5), canary()])
+    await build()
+    await remember(documents(2), "other", self_improvement=False)
+    (old,) = [d for d in await datasets.list_datasets() if d.name == "main_dataset"]
+
+    def full(*args: object) -> None:
+        raise StoreFullError("no space is left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*stop, full)
+        with pytest.raises(StoreFullError):
+            await forget("main_dataset")
+
+    standing = {(await datasets.status(d.id)).name for d in await datasets.list_datasets()}
+    assert "other" in standing
+    if "main_dataset" in standing:
+        await remember(documents(1, first=20))  # as whoever does not know that it was to be forgotten
+        assert await datasets.verify("main_dataset") == []
+        await forget("main_dataset")
+    await remember(documents(1, first=30))
+    assert [d.source for d in await datasets.documents("main_dataset")] == ["30.md"]
+    assert (await datasets.status("main_dataset")).generation == 0
+    assert not list(plain_environment.rglob(f"{old.id}*"))
+
+
+async def test_who_reads_while_a_dataset_is_dropped_leaves_no_file_of_it(
+    plain_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remember(documents(2), self_improvement=False)
+    (old,) = await datasets.list_datasets()
+    store = (await open_dataset(old.id)).runtime.store
+    removed, goes_on = threading.Event(), threading.Event()
+
+    def remove_and_wait(self: EmbeddedStore, dataset_id: UUID, remove=EmbeddedStore._remove_file) -> None:
+        remove(self, dataset_id)
+        removed.set()
+        goes_on.wait(60)
+
+    monkeypatch.setattr(EmbeddedStore, "_remove_file", remove_and_wait)
+    dropping = asyncio.create_task(store.drop_dataset(old.id))
+    await asyncio.to_thread(removed.wait, 60)
+    await store.tenant(old)
+    goes_on.set()
+    await dropping
+
+    assert not list(plain_environment.rglob(f"{old.id}*"))
 
 
 async def test_an_update_that_stops_anywhere_leaves_one_whole_version(plain_environment: Path, monkeypatch):

@@ -131,6 +131,11 @@ def write_manifest(connection: apsw.Connection, manifest: Manifest, lease: Lease
     connection.execute("INSERT OR REPLACE INTO manifest(dataset_id, body) VALUES (?, ?)", (dataset_id.bytes, body))
 
 
+def remove_manifest(connection: apsw.Connection, dataset_id: UUID) -> None:
+    """Forget every generation of a dataset, as when their rows are gone."""
+    connection.execute("DELETE FROM manifest WHERE dataset_id = ?", (dataset_id.bytes,))
+
+
 def acquire_lease(
     connection: apsw.Connection, dataset_id: UUID, holder: str, ttl_seconds: float, now: datetime, *, over: str
 ) -> Lease:

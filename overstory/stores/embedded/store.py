@@ -1,6 +1,7 @@
 """All datasets below one home: `registry.db`, and `datasets/` with a file for each, or one for all that share it."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from uuid import UUID
 
 import apsw
 
+from overstory.errors import DatasetNotFoundError
 from overstory.models import Dataset, Lease, Manifest, Permission
 from overstory.stores.contract import Capabilities
 from overstory.stores.embedded import connections, erasing, registry, schema, writing
@@ -19,6 +21,7 @@ from overstory.stores.embedded.files import OpenFiles
 from overstory.stores.embedded.tenant import EmbeddedTenant
 from overstory.stores.embedded.waves import Reading
 
+logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -87,6 +90,8 @@ class EmbeddedStore:
             else:
                 self._remove_file(dataset_id)
             self._write_registry(registry.forget_dataset, dataset_id)
+            if not self._shared:
+                self._remove_file(dataset_id)  # a reader who came in between made it again
             with translated(self._registry.path):
                 erasing.rewrite(self._registry)
 
@@ -110,7 +115,12 @@ class EmbeddedStore:
                     shared=self._shared,
                 )
 
-        return await self._files.thread.run(self._reading_registry, open_tenant)
+        try:
+            return await self._files.thread.run(self._reading_registry, open_tenant)
+        except DatasetNotFoundError:
+            if self._shared or not await asyncio.to_thread(self._make_lost_file, dataset.id):
+                raise
+            return await self._files.thread.run(self._reading_registry, open_tenant)
 
     async def read_manifest(self, dataset_id: UUID) -> Manifest:
         return await self._read(registry.read_manifest, dataset_id)
@@ -145,6 +155,33 @@ class EmbeddedStore:
         path = self._path(dataset_id)
         with translated(path):
             connections.create(path, schema.statements(self._shared), busy_seconds=self._busy_seconds)
+
+    def _make_lost_file(self, dataset_id: UUID) -> bool:
+        """Make the file of a registered dataset anew that has lost it, as when its removal stopped; whether it had."""
+        path = self._path(dataset_id)
+
+        def is_lost(connection: apsw.Connection) -> bool:
+            return registry.get_dataset(connection, dataset_id) is not None and not path.exists()
+
+        def forget_index(connection: apsw.Connection) -> bool:
+            lost = is_lost(connection)
+            if lost:
+                registry.remove_manifest(connection, dataset_id)
+            return lost
+
+        def make(connection: apsw.Connection) -> None:
+            if is_lost(connection):  # which stays so: nobody else can drop it now
+                self._make_file(dataset_id)
+
+        lost = self._write_registry(forget_index)
+        if lost:
+            logger.warning(
+                "%s is gone, and with it what the dataset held; it is empty now. Unless somebody was forgetting the "
+                "dataset, restore the file from a copy.",
+                path,
+            )
+            self._write_registry(make)
+        return lost
 
     def _remove_file(self, dataset_id: UUID) -> None:
         path = self._path(dataset_id)
