@@ -53,7 +53,7 @@ async def remember(
         data: a text, a path, a URL, a `SourceDocument`, or a list of these.
         node_set: tags for the documents; recall can be limited to them.
         self_improvement: also bring the index up to date, where the dataset has one.
-        run_in_background: see `improve`.
+        run_in_background: read here, but let the Prefect server refresh the index; see `improve`.
         wait_seconds: how long to wait for another writer of the dataset.
 
     Raises:
