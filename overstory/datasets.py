@@ -49,9 +49,12 @@ from overstory.results import (
     TreeEntry,
 )
 from overstory.runtime import OpenDataset, check_embedding, current_runtime
+from overstory.stores.contract import Tenant
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from retrieval.hiding import Hidden
 
 User = str | UUID | None
 
@@ -65,7 +68,7 @@ async def list_datasets(user: User = None) -> list[Dataset]:
 async def graph_data(
     dataset_id: UUID | str, user: User = None
 ) -> tuple[list[tuple[UUID, dict[str, Any]]], list[tuple[UUID, UUID, str, dict[str, Any]]]]:
-    """The whole graph of a dataset, the tree of the served generation with it.
+    """The whole graph of a dataset, the tree of the served generation with it, without what is being forgotten.
 
     Returns:
         nodes as (id, properties) and edges as (source_id, target_id, relationship_name, properties). Properties
@@ -73,22 +76,24 @@ async def graph_data(
     """
     opened = await _open(dataset_id, user, Permission.READ)
     manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    hidden = await retrieval.hiding.find_hidden(opened.tenant)
     nodes: list[tuple[UUID, dict[str, Any]]] = []
     edges: list[tuple[UUID, UUID, str, dict[str, Any]]] = []
-    entities = {e.id async for e in _rows(opened, Entity)}
-    async for chunk in _rows(opened, DocumentChunk):
+    entities = {e.id async for e in _rows(opened, Entity, hidden)}
+    async for chunk in _rows(opened, DocumentChunk, hidden):
         nodes.append((chunk.id, _properties(chunk, text=chunk.text)))
         edges += [(chunk.id, m, "contains", {}) for m in chunk.mentions if m in entities]
-    async for summary in _rows(opened, TextSummary):
+    async for summary in _rows(opened, TextSummary, hidden):
         nodes.append((summary.id, _properties(summary, text=summary.text)))
         edges.append((summary.id, summary.chunk_id, "made_from", {}))
-    async for entity in _rows(opened, Entity):
+    async for entity in _rows(opened, Entity, hidden):
         nodes.append((entity.id, _properties(entity, name=entity.name, text=entity.description)))
-    async for edge in _rows(opened, Edge):
-        edges.append((edge.source_id, edge.target_id, edge.relationship_name, {"text": edge.edge_text}))
-    async for bucket in _rows(opened, GlobalContextSummary, generation=manifest.serving):
+    async for edge in _rows(opened, Edge, hidden):
+        if hidden.keys.isdisjoint((edge.source_id, edge.target_id)):
+            edges.append((edge.source_id, edge.target_id, edge.relationship_name, {"text": edge.edge_text}))
+    async for bucket in _rows(opened, GlobalContextSummary, hidden, generation=manifest.serving):
         nodes.append((bucket.id, _properties(bucket, text=bucket.text, level=bucket.level, is_root=bucket.is_root)))
-        edges += [(child, bucket.id, "summarized_in", {}) for child in bucket.child_ids]
+        edges += [(child, bucket.id, "summarized_in", {}) for child in bucket.child_ids if child not in hidden.keys]
     return nodes, edges
 
 
@@ -156,7 +161,7 @@ async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
     current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
     if current is None or current.root_id is None:
         return None
-    rows = await opened.tenant.areas([current.root_id], current.number)
+    rows = await _visible(opened).areas([current.root_id], current.number)
     return rows[0].text if rows and not rows[0].withheld else None
 
 
@@ -236,13 +241,13 @@ async def tree(
         node: an area to begin with, in place of the root.
     """
     opened = await _open(dataset, user, Permission.READ)
-    found: list[TreeEntry] = []
+    tenant, found = _visible(opened), list[TreeEntry]()
     manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
     shown = manifest.generation(generation)
     top = node or (shown.root_id if shown else None)
     wanted: Sequence[UUID] = [top] if top else []
     while shown and wanted and (levels is None or levels > 0):
-        rows = await opened.tenant.areas(wanted, shown.number)
+        rows = await tenant.areas(wanted, shown.number)
         found += [_entry(row) for row in rows]
         wanted = [c for row in rows if row.level > 0 for c in row.child_ids]
         levels = None if levels is None else levels - 1
@@ -265,9 +270,9 @@ async def areas_named(
 
 async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None) -> list[SummaryEntry]:
     """The summaries of chunks with these ids, in their order, without those that are gone."""
-    opened = await _open(dataset, user, Permission.READ)
-    rows = await opened.tenant.get(TextSummary, keys)
-    sources = {d.id: d.source for d in await opened.tenant.get(Document, list({row.document_id for row in rows}))}
+    tenant = _visible(await _open(dataset, user, Permission.READ))
+    rows = await tenant.get(TextSummary, keys)
+    sources = {d.id: d.source for d in await tenant.get(Document, list({row.document_id for row in rows}))}
     return [
         SummaryEntry(
             id=row.id,
@@ -282,12 +287,10 @@ async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None
 
 async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = None) -> list[tuple[str, ...]]:
     """For each fact the sources of the documents that it rests on, without those that are gone."""
-    opened = await _open(dataset, user, Permission.READ)
+    tenant = _visible(await _open(dataset, user, Permission.READ))
     wanted = list({s for fact in facts for s in fact.summary_ids})
-    summaries = {s.id: s for s in await opened.tenant.get(TextSummary, wanted)}
-    documents = {
-        d.id: d.source for d in await opened.tenant.get(Document, list({s.document_id for s in summaries.values()}))
-    }
+    summaries = {s.id: s for s in await tenant.get(TextSummary, wanted)}
+    documents = {d.id: d.source for d in await tenant.get(Document, list({s.document_id for s in summaries.values()}))}
     names = {key: documents[s.document_id] for key, s in summaries.items() if s.document_id in documents}
     return [tuple(dict.fromkeys(names[s] for s in fact.summary_ids if s in names)) for fact in facts]
 
@@ -408,11 +411,21 @@ async def _open(dataset: str | UUID, user: User, permission: Permission) -> Open
     return await access.find_dataset(await current_runtime(), dataset, user, permission, any_embedder=True)
 
 
-async def _rows(opened: OpenDataset, kind: type[Any], generation: int | None = None) -> AsyncIterator[Any]:
+def _visible(opened: OpenDataset) -> Tenant:
+    """What may be shown: nothing of documents that are being forgotten."""
+    tenant: Tenant = retrieval.hiding.hide_forgetting(opened.tenant)
+    return tenant
+
+
+async def _rows(
+    opened: OpenDataset, kind: type[Any], hidden: "Hidden", generation: int | None = None
+) -> AsyncIterator[Any]:
     names = [c.name for c in columns_of(kind)]
     async for batch in opened.tenant.batches(kind, names, generation=generation):
         for values in batch.to_pylist():
-            yield row_from(kind, values)
+            row = row_from(kind, values)
+            if row.key not in hidden.keys:
+                yield retrieval.hiding.shown(row, hidden)
 
 
 def _properties(row: Row, **values: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from uuid import UUID
 from overstory import ids
 from overstory.models import (
     FORGETTING,
+    AreaContent,
     Document,
     DocumentChunk,
     Edge,
@@ -80,13 +81,13 @@ class _VisibleTenant:
             rows = group.create_task(self._tenant.get(kind, keys, without=without))
         if not hidden.result().keys:
             return rows.result()
-        return [_shown(row, hidden.result()) for row in rows.result() if row.key not in hidden.result().keys]
+        return [shown(row, hidden.result()) for row in rows.result() if row.key not in hidden.result().keys]
 
     async def areas(self, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:
         async with wave() as group:
             hidden = group.create_task(self._hidden())
             rows = group.create_task(self._tenant.areas(ids, generation))
-        return [_shown(row, hidden.result()) for row in rows.result()]
+        return [shown(row, hidden.result()) for row in rows.result()]
 
     async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
         async with wave() as group:
@@ -133,7 +134,7 @@ class _VisibleTenant:
         if not hidden.keys:
             return found
         wider = found if limit is None else await search(limit + len(hidden.keys))
-        return [(_shown(row, hidden), score) for row, score in wider if row.key not in hidden.keys][:limit]
+        return [(shown(row, hidden), score) for row, score in wider if row.key not in hidden.keys][:limit]
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
         async with wave() as group:
@@ -152,9 +153,13 @@ class _VisibleTenant:
         return found.result() and (not hidden.result().keys or bool(await self.search_text(kind, query, 1)))
 
 
-def _shown(row: RowT, hidden: Hidden) -> RowT:
-    """The row; a text of the index that rests on what is hidden is withheld."""
+def shown(row: RowT, hidden: Hidden) -> RowT:
+    """The row; what the index says is withheld where it rests on what is hidden."""
     if not hidden.summaries or not isinstance(row, GlobalContextSummary):
         return row
     below = {leaf for fact in row.content.facts for leaf in fact.summary_ids}.union(row.child_ids)
-    return row if hidden.summaries.isdisjoint(below) else cast(RowT, replace(row, text="", withheld=True))
+    return (
+        row
+        if hidden.summaries.isdisjoint(below)
+        else cast(RowT, replace(row, text="", content=AreaContent(), withheld=True))
+    )

@@ -14,9 +14,10 @@ import pytest
 from overstory import OverstoryError, SourceDocument, datasets, forget, improve, remember
 from overstory.columns import columns_of
 from overstory.errors import StoreFullError
-from overstory.models import KINDS, GlobalContextSummary, PendingChange
+from overstory.models import KINDS, GlobalContextSummary, PendingChange, TextSummary
 from overstory.results import IndexStatus
 from overstory.runtime import open_dataset
+from overstory.serve import looking
 from overstory.stores.embedded import EmbeddedStore, erasing, registry
 from overstory.stores.embedded.tenant import EmbeddedTenant
 from tests.flows.conftest import notes
@@ -146,6 +147,37 @@ async def test_forgetting_that_stops_is_finished_by_remembering_too(plain_enviro
         await remember(documents(1, first=20), self_improvement=False)
         assert (await datasets.status("main_dataset")).documents == 6
         assert CANARY not in str([await rows(kind) for kind in KINDS])
+
+
+async def test_nothing_shows_what_is_being_forgotten(plain_environment: Path) -> None:
+    await remember([*documents(9), canary()])
+    await build()
+    (dataset,) = await datasets.list_datasets()
+    facts = [f for entry in await datasets.tree("main_dataset") for f in entry.facts]
+    keys = [UUID(bytes=row["key"]) for row in await rows(TextSummary)]
+    assert CANARY in str(await datasets.tree("main_dataset"))
+    with full_after(1), pytest.raises(StoreFullError):
+        await forget("main_dataset", document="c.md")
+    seen = await looking.look((await open_dataset(dataset.id)).runtime, "main_dataset", "")
+    nodes, edges = await datasets.graph_data(dataset.id)
+    tree = await datasets.tree("main_dataset")
+    shown = [
+        nodes,
+        edges,
+        tree,
+        await datasets.root_summary("main_dataset"),
+        await datasets.summaries("main_dataset", keys),
+        await datasets.sources_of("main_dataset", facts),
+        await looking.tree(seen, None, 5, 0, 100),
+        *[await looking.node(seen, entry.id) for entry in tree],
+        *[await looking.history(seen, entry.id) for entry in tree],
+    ]
+
+    assert CANARY in str([await rows(kind) for kind in KINDS])
+    assert not [one for one in shown if CANARY in str(one) or "c.md" in str(one)]
+    assert len(await datasets.summaries("main_dataset", keys)) == len(keys) - 1
+    ends = {end for source, target, *_ in edges for end in (source, target)}
+    assert ends <= {key for key, _ in nodes}
 
 
 _DROPPING = ((EmbeddedStore, "_remove_file"), (registry, "forget_dataset"), (erasing, "rewrite"))
