@@ -120,13 +120,24 @@ def ungrounded(text: str, sources: Sequence[str]) -> list[str]:
     known = [_known(source) for source in sources]
     numbers = frozenset().union(*(k.numbers for k in known))
     days = frozenset().union(*(k.days for k in known))
-    text = _plain_digits(text)
-    found = [run for run, forms in _runs(text) if not _is_written(run, forms, numbers, days)]
-    spelled = [*_named_days(text), *_figured_days(text)]
+    written = _written(text)
+    found = [run for run, forms in written.runs if not _is_written(run, forms, numbers, days)]
     found += [
-        written for written, options in spelled if not _is_among(options, days) and not _DECIMAL.fullmatch(written)
+        spelled for spelled, options in written.days if not _is_among(options, days) and not _DECIMAL.fullmatch(spelled)
     ]
     return list(dict.fromkeys(found))
+
+
+class _Written(NamedTuple):
+    runs: tuple[tuple[str, tuple[str, ...]], ...]
+    days: tuple[tuple[str, list[Day]], ...]
+
+
+@lru_cache(maxsize=8192)
+def _written(text: str) -> _Written:
+    """Each number and each day of a text with what it may mean; what an area says is looked at again as a source."""
+    plain = _plain_digits(text)
+    return _Written(tuple(_runs(plain)), (*_named_days(plain), *_figured_days(plain)))
 
 
 class _Known(NamedTuple):
@@ -136,9 +147,9 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _known(source: str) -> _Known:
-    source = _plain_digits(source)
-    days = frozenset(day for _, options in (*_named_days(source), *_figured_days(source)) for day in options)
-    numbers = {form for run, forms in _runs(source) for form in (*forms, *_parts(run))}
+    written, source = _written(source), _plain_digits(source)
+    days = frozenset(day for _, options in written.days for day in options)
+    numbers = {form for run, forms in written.runs for form in (*forms, *_parts(run))}
     numbers |= {str(value) for day in days for value in day if value is not None}
     numbers |= {str(int(hour) + _NOON) for hour in _AFTERNOON.findall(source)}
     numbers |= {str(int(hour) - _NOON) for hour in _CLOCK.findall(source)}

@@ -70,6 +70,8 @@ class _UnusableError(Exception):
 
 
 def _first_object(text: str) -> dict[str, Any]:
+    if isinstance(found := _valid_object(text), dict):
+        return found
     reason = NOT_JSON
     for candidate in _objects(text):
         if candidate is None:
@@ -79,6 +81,18 @@ def _first_object(text: str) -> dict[str, Any]:
             return found
         reason = BAD_JSON
     raise _UnusableError(reason)
+
+
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _valid_object(text: str) -> Any:
+    """The first piece that looks like JSON, where it is: nearly every answer of a good model."""
+    start = _OBJECT_START.search(text)
+    try:
+        return _DECODER.raw_decode(text, start.start())[0] if start else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _objects(text: str) -> Iterator[str | None]:
@@ -109,9 +123,9 @@ def _closing_brace(text: str, start: int) -> int | None:
 
 
 def _loads(text: str) -> Any:
-    for attempt in (text, _TRAILING_COMMA.sub(r"\1", text)):
+    for mend in (False, True):
         try:
-            return json.loads(attempt, strict=False)
+            return _DECODER.decode(_TRAILING_COMMA.sub(r"\1", text) if mend else text)
         except (ValueError, RecursionError):
             continue
     return None
