@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := overstory flows tasks retrieval tests benchmarks examples deployments
+CODE := overstory flows tasks retrieval tests benchmarks examples deployments docs/*.py
 
 .PHONY: help demo test check format bench bench-large docs faults real-model lock prefect-check clean
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 """The drawings of the architecture page.
 
-    python docs/drawings.py      writes them into docs/images
+python docs/drawings.py      writes them into docs/images
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,9 @@ class Drawing:
 
     def text(self, x: int, y: int, line: str, *, anchor: str = "start", bold: bool = False, dim: bool = False) -> None:
         weight, colour = ' font-weight="600"' if bold else "", "#5b6b78" if dim else INK
-        self._parts.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{colour}"{weight}>{escape(line)}</text>\n')
+        self._parts.append(
+            f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{colour}"{weight}>{escape(line)}</text>\n'
+        )
 
     def arrow(self, *points: tuple[int, int], dashed: bool = False) -> None:
         path = " ".join(f"{x},{y}" for x, y in points)
@@ -44,7 +46,9 @@ class Drawing:
         )
 
     def line(self, x1: int, y1: int, x2: int, y2: int, width: float = 1, colour: str = INK) -> None:
-        self._parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>\n')
+        self._parts.append(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>\n'
+        )
 
     def __str__(self) -> str:
         return "".join(self._parts) + "</svg>\n"
