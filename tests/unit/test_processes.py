@@ -78,6 +78,7 @@ def test_a_process_whose_main_thread_alone_is_gone_lives():
         deadline = time.monotonic() + 60
         while processes._fields(child.pid)[0] != "Z":
             assert time.monotonic() < deadline
+            time.sleep(0.01)
 
         assert not processes.has_ended(name)
     finally:
