@@ -1,13 +1,16 @@
 """The page in a real browser: clicked through, with hostile documents, by keyboard, in the dark, on a phone."""
 
 import asyncio
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from overstory.serve.single import page, write_tree
+from overstory.testing import ScriptedModelServer, slow
 from tests.data_folder import DATA, REASON
 from tests.serve.conftest import Process, chromium, texts
 from tests.serve.webdriver import Browser, browsing
@@ -171,7 +174,34 @@ def test_it_fits_a_phone_and_the_dark(opened: Browser) -> None:
     assert opened.script("return getComputedStyle(document.documentElement).backgroundColor") == "rgb(20, 24, 26)"
 
 
-def test_a_build_is_seen_as_it_goes(opened: Browser) -> None:
+def test_a_build_is_seen_as_it_goes(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModelServer() as model, slow_to_build(model, tmp_path, monkeypatch) as url:
+        browser.open(f"{url}/#/notes/builds")
+        browser.click_text("button", "Build")
+
+        meter = browser.wait("return document.querySelector('[role=progressbar]')?.ariaLabel")
+
+        seen = browser.text("#view")
+        assert "Running: improve" in seen
+        assert re.search(rf"{re.escape(meter)}\s+\d+ of [1-9]", seen)
+
+
+@contextmanager
+def slow_to_build(model: ScriptedModelServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server whose notes are read, and whose model takes longer for each text of the tree than a test lasts."""
+    for name, value in (("MODEL", "openai/scripted"), ("ENDPOINT", model.url), ("API_KEY", "test")):
+        monkeypatch.setenv(f"LLM_{name}", value)
+    started = Process(home)
+    try:
+        form = {"dataset": "notes", "texts": texts()}
+        assert httpx.post(f"{started.url}/v1/remember", json=form, timeout=120).is_success
+        model.when(slow(600))
+        yield started.url
+    finally:
+        started.kill()
+
+
+def test_a_build_that_has_ended_is_listed(opened: Browser) -> None:
     opened.click_text("#tabs a", "Builds")
 
     opened.click_text("button", "Build")
