@@ -1,13 +1,14 @@
 """remember: read → chunk → extract graph and summarise → embed and store."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from overstory.indexing import reading
 from overstory.indexing.extracting import STAGE, ExtractReport
 from overstory.indexing.leasing import writing
-from overstory.indexing.sources import SourceInput
+from overstory.indexing.sources import ReadOutcome, SourceInput
 from overstory.layout import tasks
 from overstory.models import FORGETTING, Document, Usage
 from overstory.progress import watcher
@@ -31,9 +32,14 @@ class Reading:
     shown=lambda call: {"sources": _count(call["data"]), "node_set": list(call["node_set"])},
 )
 async def remember(
-    dataset_id: UUID, data: SourceInput, *, node_set: tuple[str, ...] = (), wait_seconds: float = 0
+    dataset_id: UUID,
+    data: SourceInput,
+    *,
+    node_set: tuple[str, ...] = (),
+    fetched: Mapping[str, ReadOutcome] = reading.NOTHING_FETCHED,
+    wait_seconds: float = 0,
 ) -> RememberResult:
-    """Take sources into a dataset."""
+    """Take sources into a dataset; those files and URLs that were `fetched` a moment ago, by source, as they are."""
     begun = time.monotonic()
     opened = await open_dataset(dataset_id)
     runtime = opened.runtime
@@ -44,16 +50,16 @@ async def remember(
     ) as held:
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
-        report = await tasks.read.read_sources(dataset_id, data, node_set)
-        reading = await read_chunks(dataset_id, report.document_ids, report.chunk_ids)
+        report = await tasks.read.read_sources(dataset_id, data, node_set, fetched)
+        read = await read_chunks(dataset_id, report.document_ids, report.chunk_ids)
     return RememberResult(
         dataset=opened.dataset.name,
         dataset_id=dataset_id,
         documents=tuple(report.outcomes),
-        chunks=reading.chunks,
-        model_calls=reading.usage.calls,
-        degraded=reading.degraded,
-        usage=reading.usage,
+        chunks=read.chunks,
+        model_calls=read.usage.calls,
+        degraded=read.degraded,
+        usage=read.usage,
         writer=runtime.writer.model,
         embedder=runtime.embedder.model,
         seconds=time.monotonic() - begun,
@@ -89,9 +95,9 @@ def _count(data: SourceInput) -> int:
 
 
 def _sum_up(reports: Sequence[ExtractReport]) -> Reading:
-    reading = Reading()
+    read = Reading()
     for report in reports:
-        reading.chunks += report.chunks
-        reading.degraded += report.degraded
-        reading.usage += report.usage
-    return reading
+        read.chunks += report.chunks
+        read.degraded += report.degraded
+        read.usage += report.usage
+    return read

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import asdict, replace
 from uuid import UUID
 
@@ -62,14 +61,15 @@ async def remember(
         ModelError: the model does not answer; what was read until then is stored, and the next call goes on.
     """
     runtime = await current_runtime()
-    tags = sources.tags(node_set or ())
+    tags, fetched = sources.tags(node_set or ()), reading.NOTHING_FETCHED
     if not await access.find_own(runtime, dataset_name, user):
-        would_be = await access.new_dataset(runtime, dataset_name, user)
-        if skipped := await _all_skipped(data):
-            return _nothing_read(runtime, would_be, skipped)
+        would_be, seen = await access.new_dataset(runtime, dataset_name, user), await reading.glance(data)
+        if seen.skipped and not seen.readable:
+            return _nothing_read(runtime, would_be, seen.skipped)
+        fetched = seen.fetched
     opened = await access.find_or_create_dataset(runtime, dataset_name, user)
     result: RememberResult = await flows.remember.remember(
-        opened.dataset.id, data, node_set=tags, wait_seconds=wait_seconds
+        opened.dataset.id, data, node_set=tags, fetched=fetched, wait_seconds=wait_seconds
     )
     if not self_improvement or not (await runtime.store.read_manifest(opened.dataset.id)).serving:
         return result
@@ -81,17 +81,6 @@ async def remember(
         wait_seconds=wait_seconds,
     )
     return replace(result, index=improved.index)
-
-
-async def _all_skipped(data: SourceInput) -> list[SkippedSource] | None:
-    """Why nothing of it can be read; None as soon as something can, empty where nothing was given."""
-    skipped: list[SkippedSource] = []
-    async with aclosing(reading.read(data)) as outcomes:
-        async for outcome in outcomes:
-            if not isinstance(outcome, SkippedSource):
-                return None
-            skipped.append(outcome)
-    return skipped
 
 
 def _nothing_read(runtime: Runtime, would_be: Dataset, skipped: Sequence[SkippedSource]) -> RememberResult:

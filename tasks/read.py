@@ -1,10 +1,11 @@
 """Read sources and store their documents and chunks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from overstory.indexing import documents, reading
-from overstory.indexing.sources import SkippedSource, SourceDocument, SourceInput
+from overstory.indexing.sources import ReadOutcome, SkippedSource, SourceDocument, SourceInput
 from overstory.progress import watcher
 from overstory.results import DocumentOutcome, DocumentStatus
 from overstory.runtime import OpenDataset, open_dataset
@@ -25,13 +26,19 @@ class ReadReport:
 
 
 @task(lambda call: "read sources")
-async def read_sources(dataset_id: UUID, data: SourceInput, node_set: tuple[str, ...]) -> ReadReport:
-    """Read everything that `data` names and store what is new; what can't be read is reported as skipped."""
+async def read_sources(
+    dataset_id: UUID, data: SourceInput, node_set: tuple[str, ...], fetched: Mapping[str, ReadOutcome]
+) -> ReadReport:
+    """Read everything that `data` names and store what is new; what can't be read is reported as skipped.
+
+    Args:
+        fetched: files and URLs that were read a moment ago, by source.
+    """
     opened = await open_dataset(dataset_id)
     report = ReadReport(outcomes=[], document_ids=[], chunk_ids=[])
     batch: dict[str, SourceDocument] = {}
     watcher().begin(STAGE, 0)
-    async for outcome in reading.read(data, node_set):
+    async for outcome in reading.read(data, node_set, fetched=fetched):
         watcher().advance(STAGE)
         if not isinstance(outcome, SourceDocument):
             report.outcomes.append(_skipped(outcome))

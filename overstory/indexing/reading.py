@@ -3,11 +3,12 @@
 import asyncio
 import os
 import stat
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import IO
 
 from overstory.errors import InvalidOptionError, UnreadableSourceError
@@ -19,11 +20,40 @@ from overstory.indexing.converters.markup import first_heading
 from overstory.indexing.sources import ReadOutcome, SkippedSource, SourceDocument, SourceInput, tags
 
 MAX_FILE_BYTES = 50_000_000
+NOTHING_FETCHED: Mapping[str, ReadOutcome] = MappingProxyType({})
 _NOTHING = "nothing in it to read"
-_Given = str | Path | SourceDocument
+_Given = str | Path | SourceDocument | SkippedSource
 
 
-async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncGenerator[ReadOutcome]:
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What was seen of sources up to the first that can be read."""
+
+    readable: bool
+    skipped: tuple[SkippedSource, ...]
+    """Those before it."""
+    fetched: Mapping[str, ReadOutcome]
+    """What was read of files and URLs, by source, so that nobody need fetch it again."""
+
+
+async def glance(data: SourceInput) -> Glance:
+    """Read until something can be read; `read` goes on from there with what was fetched. Errors as `read`."""
+    skipped: list[SkippedSource] = []
+    fetched: dict[str, ReadOutcome] = {}
+    for given in list(_each(data)):
+        outcomes = _outcomes(given, {})
+        while (outcome := await asyncio.to_thread(next, outcomes, None)) is not None:
+            if _is_place(given):
+                fetched[outcome.source] = outcome
+            if isinstance(outcome, SourceDocument):
+                return Glance(True, tuple(skipped), fetched)
+            skipped.append(outcome)
+    return Glance(False, tuple(skipped), fetched)
+
+
+async def read(
+    data: SourceInput, node_set: str | Sequence[str] = (), *, fetched: Mapping[str, ReadOutcome] = NOTHING_FETCHED
+) -> AsyncGenerator[ReadOutcome]:
     """Read sources one after another, in their order; what can't be read is told with its reason, and the rest goes on.
 
     Args:
@@ -31,6 +61,7 @@ async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncGe
             knows, a `SourceDocument`, or a list of these. A string is a place when it names a file or folder that
             exists, or is one word that is a URL, holds a slash or ends like a file name; else it is text.
         node_set: tags for all documents, besides their own.
+        fetched: what was read of files and URLs a moment ago, by source.
 
     Yields:
         A document, or a skipped source with its reason, per text, file or document.
@@ -40,7 +71,7 @@ async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncGe
     """
     shared = tags(node_set)
     for given in list(_each(data)):
-        outcomes = _outcomes(given)
+        outcomes = _outcomes(given, fetched)
         while (outcome := await asyncio.to_thread(next, outcomes, None)) is not None:
             if isinstance(outcome, SourceDocument) and shared:
                 outcome = replace(outcome, node_set=(*outcome.node_set, *shared))
@@ -48,7 +79,7 @@ async def read(data: SourceInput, node_set: str | Sequence[str] = ()) -> AsyncGe
 
 
 def _each(data: SourceInput) -> Iterator[_Given]:
-    if isinstance(data, str | SourceDocument):
+    if isinstance(data, str | SourceDocument | SkippedSource):
         yield data
     elif isinstance(data, os.PathLike):
         yield Path(data)
@@ -60,32 +91,45 @@ def _each(data: SourceInput) -> Iterator[_Given]:
         raise InvalidOptionError("data", type(data).__name__, expected)
 
 
-def _outcomes(given: _Given) -> Iterator[ReadOutcome]:
-    if isinstance(given, SourceDocument):
+def _is_place(given: _Given) -> bool:
+    return isinstance(given, Path) or (isinstance(given, str) and not locations.is_text(given))
+
+
+def _outcomes(given: _Given, fetched: Mapping[str, ReadOutcome]) -> Iterator[ReadOutcome]:
+    if isinstance(given, SkippedSource):
+        yield given
+    elif isinstance(given, SourceDocument):
         yield _unless_blank(given)
     elif isinstance(given, str) and locations.is_text(given):
         yield _unless_blank(SourceDocument(given, title=first_heading(clean(given))))
     elif (path := locations.local_path(given)) is not None:
-        yield from _of_path(path)
+        yield from _of_path(path, fetched)
     else:
-        yield from _of_url(str(given))
+        yield from _of_url(str(given), fetched)
 
 
-def _of_path(path: Path) -> Iterator[ReadOutcome]:
+def _of_path(path: Path, fetched: Mapping[str, ReadOutcome]) -> Iterator[ReadOutcome]:
     found = False
     for file in locations.files_in(path):
         found = True
-        yield file if isinstance(file, SkippedSource) else _document(locations.path_key(file), partial(_open, file))
+        if isinstance(file, SkippedSource):
+            yield file
+        else:
+            key = locations.path_key(file)
+            yield fetched.get(key) or _document(key, partial(_open, file))
     if not found:
         yield SkippedSource(locations.path_key(path), "no files in this folder, hidden ones aside")
 
 
-def _of_url(url: str) -> Iterator[ReadOutcome]:
+def _of_url(url: str, fetched: Mapping[str, ReadOutcome]) -> Iterator[ReadOutcome]:
     source, found = remote.without_credentials(url), False
+    if source in fetched:
+        yield fetched[source]
+        return
     try:
         for file in remote.files(url):
             found = True
-            yield _document(file.source, file.open)
+            yield fetched.get(file.source) or _document(file.source, file.open)
     except (ImportError, ValueError) as error:  # a package that is missing, a scheme that nobody knows
         yield SkippedSource(source, remote.without_credentials(str(error)))
     except Exception as error:  # noqa: BLE001  whatever a file system's client raises is this source's reason

@@ -73,8 +73,8 @@ class SkippedSource:
 
 
 ReadOutcome: TypeAlias = SourceDocument | SkippedSource
-SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, Sequence["SourceInput"]]
-"""A text, a file, a folder, a URL, a document, or several of them."""
+SourceInput: TypeAlias = Union[str, "os.PathLike[str]", SourceDocument, SkippedSource, Sequence["SourceInput"]]
+"""A text, a file, a folder, a URL, a document, or several of them; one that its caller could not read is told as such."""
 
 
 def text_source(text: str) -> str:

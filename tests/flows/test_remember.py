@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from overstory import SourceDocument, datasets, improve, remember
@@ -105,3 +106,22 @@ async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_rea
         await remember(tmp_path / "nots", " ")
 
     assert await datasets.list_datasets() == []
+
+
+async def test_a_new_dataset_fetches_each_url_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe({"/once/a.md": b"Anna Hofer leads Northstar.", "/once/b.md": b"Luis Ortega tests Bluebird."})
+    opened: list[str] = []
+    whole = type(memory).open
+
+    def counted(self: object, path: str, *args: object, **kwargs: object) -> object:
+        opened.append(path)
+        return whole(self, path, *args, **kwargs)
+
+    monkeypatch.setattr(type(memory), "open", counted)
+
+    result = await remember(["memory://once/none.md", "memory://once/a.md", "memory://once/b.md"], node_set="tag")
+
+    assert [one.status for one in result.documents] == [DocumentStatus.SKIPPED, *2 * [DocumentStatus.ADDED]]
+    assert sorted(opened) == ["/once/a.md", "/once/b.md", "/once/none.md"]
+    assert [d.node_set for d in await datasets.documents("main_dataset")] == [("tag",), ("tag",)]

@@ -342,3 +342,41 @@ async def test_a_link_to_itself_stops_no_folder(tmp_path: Path):
 
     assert [type(outcome).__name__ for outcome in outcomes] == ["SourceDocument", "SkippedSource"]
     assert outcomes[1].reason
+
+
+# --- a glance ahead --------------------------------------------------------------------------------
+
+
+async def test_a_glance_ends_at_the_first_that_can_be_read_which_is_not_read_again(tmp_path: Path) -> None:
+    for name, text in (("a.bin", "\x00\x01"), ("b.md", TEXT), ("c.md", "The second one.")):
+        (tmp_path / name).write_text(text)
+
+    seen = await reading.glance(tmp_path)
+
+    sources = [source_key(str(tmp_path / name)) for name in ("a.bin", "b.md", "c.md")]
+    assert seen.readable and [one.source for one in seen.skipped] == sources[:1]
+    assert list(seen.fetched) == sources[:2]
+    (tmp_path / "a.bin").unlink()
+    (tmp_path / "b.md").write_text("Changed since.")
+    told = await read(tmp_path, fetched=seen.fetched)
+    assert [one.text for one in told if isinstance(one, SourceDocument)] == [TEXT, "The second one."]
+
+
+async def test_a_document_of_the_caller_never_stands_for_a_file_of_that_name(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(TEXT)
+    given: list[SourceInput] = [SourceDocument("Mine.", source=source_key(str(file))), file]
+
+    told = await read(given, fetched=(await reading.glance(given)).fetched)
+
+    assert [one.text for one in told if isinstance(one, SourceDocument)] == ["Mine.", TEXT]
+
+
+async def test_nothing_that_can_be_read_is_seen_as_such() -> None:
+    unread = SkippedSource("photo.png", "no text in it")
+
+    seen = await reading.glance([unread, "  "])
+
+    assert not seen.readable
+    assert seen.skipped[0] == unread and len(seen.skipped) == 2
+    assert not seen.fetched
