@@ -66,6 +66,13 @@ async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID |
     return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
 
 
+async def find_or_plan_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset:
+    """The dataset that `find_or_create_dataset` would open; nothing is made. Errors as that."""
+    if found := await find_own(runtime, name, user):
+        return (await find_dataset(runtime, found.id, user, Permission.WRITE)).dataset
+    return await new_dataset(runtime, name, user)
+
+
 async def find_own(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset | None:
     """The user's own dataset of this name, or one that they may see of this id."""
     owner = user_id(user)

@@ -13,9 +13,10 @@ from pydantic import TypeAdapter
 
 from overstory.errors import OverstoryError
 from overstory.indexing.budgets import budget_of
+from overstory.models import Dataset
 from overstory.progress import watched_by
 from overstory.results import ImproveResult, IndexResult, RememberResult
-from overstory.runtime import OpenDataset
+from overstory.runtime import Runtime
 from overstory.serve import problems
 from overstory.serve.views import JobView, Problem, StageView
 from overstory.settings import OFFLINE
@@ -55,9 +56,9 @@ class Job:
     cost_usd: float = 0.0
 
     @classmethod
-    def of(cls, verb: str, opened: OpenDataset, user: str) -> "Job":
-        paid = opened.runtime.writer.model != OFFLINE
-        return cls(user=user, verb=verb, dataset=opened.dataset.name, dataset_id=opened.dataset.id, paid=paid)
+    def of(cls, verb: str, runtime: Runtime, dataset: Dataset, user: str) -> "Job":
+        paid = runtime.writer.model != OFFLINE
+        return cls(user=user, verb=verb, dataset=dataset.name, dataset_id=dataset.id, paid=paid)
 
     def begin(self, stage: str, total: int) -> None:
         self.stages.setdefault(stage, _Stage()).total = total

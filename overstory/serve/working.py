@@ -19,7 +19,7 @@ Begun: TypeAlias = tuple[Job, Callable[[], Awaitable[R]]]
 
 
 async def remember(runtime: Runtime, data: SourceInput, options: RememberOptions, user: str) -> "Begun[RememberResult]":
-    opened = await access.find_or_create_dataset(runtime, options.dataset, user)
+    dataset = await access.find_or_plan_dataset(runtime, options.dataset, user)
 
     async def work() -> RememberResult:
         return await overstory.remember(
@@ -31,7 +31,7 @@ async def remember(runtime: Runtime, data: SourceInput, options: RememberOptions
             wait_seconds=options.wait_seconds,
         )
 
-    return Job.of("remember", opened, user), work
+    return Job.of("remember", runtime, dataset, user), work
 
 
 async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[ImproveResult]":
@@ -49,7 +49,7 @@ async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[Impr
             max_cost_usd=form.max_cost_usd,
         )
 
-    return Job.of("improve", opened, user), work
+    return Job.of("improve", runtime, opened.dataset, user), work
 
 
 async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[IndexResult]":
@@ -71,4 +71,4 @@ async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[Inde
             max_cost_usd=form.max_cost_usd,
         )
 
-    return Job.of("rebuild", opened, user), work
+    return Job.of("rebuild", runtime, opened.dataset, user), work

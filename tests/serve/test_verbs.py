@@ -50,6 +50,28 @@ async def test_files_are_remembered_by_their_name_and_what_can_not_be_read_is_to
     assert outcomes == {"a/b/note.md": "added", "photo.png": "skipped"}
 
 
+async def test_where_nothing_can_be_read_no_dataset_is_made(client: httpx.AsyncClient) -> None:
+    photo = [("files", ("photo.png", b"\x89PNG...."))]
+
+    answers = [
+        await client.post("/v1/remember/files", files=photo, params={"dataset": "nothing"}),
+        await client.post("/v1/remember", json={"dataset": "nothing", "texts": ["  \n"]}),
+    ]
+
+    assert [one.status_code for one in answers] == [200, 200]
+    told = [document for one in answers for document in one.json()["documents"]]
+    assert [one["status"] for one in told] == ["skipped", "skipped"] and all(one["reason"] for one in told)
+    assert await datasets.list_datasets() == []
+
+
+async def test_a_file_that_can_not_be_read_is_told_of_a_dataset_that_is_there(built: httpx.AsyncClient) -> None:
+    photo = [("files", ("photo.png", b"\x89PNG...."))]
+
+    answer = await built.post("/v1/remember/files", files=photo, params={"dataset": "notes"})
+
+    assert [one["status"] for one in answer.json()["documents"]] == ["skipped"]
+
+
 @pytest.mark.parametrize(
     ("name", "source"),
     [

@@ -1,17 +1,13 @@
 """What is done to a dataset: remember, improve, preview, rebuild, rollback, forget."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Query, Response, UploadFile
 
 import overstory
 from overstory import datasets
-from overstory.indexing.sources import SkippedSource, SourceDocument
 from overstory.results import (
-    DocumentOutcome,
-    DocumentStatus,
     ForgetResult,
     ImproveResult,
     IndexPreview,
@@ -69,14 +65,11 @@ async def remember_files(
 ) -> RememberResult:
     """Take uploaded files into a dataset, each known by its name. What can't be read is skipped with its reason."""
     outcomes = [await outcome_of(file) for file in files]
-    documents = [one for one in outcomes if isinstance(one, SourceDocument)]
-    skipped = tuple(_skipped(one) for one in outcomes if isinstance(one, SkippedSource))
     options = RememberOptions(
         dataset=dataset, node_set=node_set or [], self_improvement=self_improvement, wait_seconds=wait_seconds
     )
-    job, work = await working.remember(runtime, documents, options, caller.user)
-    result = await server.jobs.run(job, work, caller.request_id)
-    return replace(result, documents=(*result.documents, *skipped))
+    job, work = await working.remember(runtime, outcomes, options, caller.user)
+    return await server.jobs.run(job, work, caller.request_id)
 
 
 @router.post("/improve", responses=_ACCEPTED)
@@ -148,7 +141,3 @@ def _accepted(job: Job, response: Response, start: Callable[[], None]) -> JobVie
     response.status_code = 202
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return job.view()
-
-
-def _skipped(one: SkippedSource) -> DocumentOutcome:
-    return DocumentOutcome(source=one.source, document_id=None, status=DocumentStatus.SKIPPED, reason=one.reason)
