@@ -462,6 +462,7 @@ __all__ = [
     "repair",
     "rollback",
     "root_summary",
+    "run_status",
     "sources_of",
     "status",
     "summaries",

@@ -1,4 +1,4 @@
-"""`recall` and what belongs to it: asking, streaming, the memory of a conversation, feedback."""
+"""`recall` and what belongs to it: asking, streaming, the memory of a conversation."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
