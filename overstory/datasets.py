@@ -402,11 +402,6 @@ async def grant(
     await opened.runtime.store.grant(opened.dataset.id, access.user_id(to_user), given)
 
 
-async def erase_traces(dataset: str | UUID, user: User = None) -> None:
-    """Make what was forgotten unreadable in the store's own files, as far as the store can do that."""
-    await (await _open(dataset, user, Permission.DELETE)).tenant.erase_traces()
-
-
 async def _open(dataset: str | UUID, user: User, permission: Permission) -> OpenDataset:
     return await access.find_dataset(await current_runtime(), dataset, user, permission, any_embedder=True)
 
@@ -450,7 +445,6 @@ def _entry(row: GlobalContextSummary) -> TreeEntry:
 __all__ = [
     "areas_named",
     "documents",
-    "erase_traces",
     "export",
     "export_graph",
     "generations",

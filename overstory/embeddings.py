@@ -65,10 +65,6 @@ class LiteLLMEmbedder:
         known = self._settings.dimensions or _known_dimensions.get(self._place) or self._listed("output_vector_size")
         return known or self._learn(self._probe())
 
-    async def probe(self) -> int:
-        """`dimensions`, without blocking the event loop."""
-        return await asyncio.to_thread(lambda: self.dimensions)
-
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`.
 

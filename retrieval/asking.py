@@ -126,12 +126,6 @@ async def search(
     return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None
 
 
-async def ask(question: Question, **where: Any) -> RecallResult | None:
-    """Ask one dataset: `search`, with its arguments and errors, and the answer from what was found."""
-    found = await search(question, **where)
-    return None if found is None else await answer_from(found)
-
-
 @step(Kind.RECALL, "answer")
 async def answer_from(found: Found) -> RecallResult:
     """The answer, or what stands for it where no model answers.

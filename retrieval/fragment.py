@@ -76,11 +76,6 @@ class Fragment:
         return tuple(pick for pick in self.picks if isinstance(pick, Connection))
 
     @property
-    def isolated(self) -> tuple[Node, ...]:
-        """Nodes that stand by themselves."""
-        return tuple(pick.node for pick in self.picks if isinstance(pick, Standing))
-
-    @property
     def nodes(self) -> list[Node]:
         """Each node once, in the order in which the best picks name them."""
         ends = chain.from_iterable(_nodes_of(pick) for pick in self.picks)

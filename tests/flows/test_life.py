@@ -11,6 +11,7 @@ from overstory import SourceDocument, datasets, forget, global_context_index_pip
 from overstory.demo import read_notes
 from overstory.errors import DatasetBusyError, DatasetNotFoundError, DocumentNotFoundError, GenerationNotFoundError
 from overstory.results import IndexStatus
+from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer
 from tests.flows.conftest import notes
 
@@ -92,7 +93,8 @@ async def test_what_is_forgotten_is_gone_at_once_and_everywhere(plain_environmen
     assert "World summary:" in await prelude()
     await build()
     assert (await prelude(f"What is {CANARY}?")).count(CANARY) == 1
-    await datasets.erase_traces("main_dataset")
+    (dataset,) = await datasets.list_datasets()
+    await (await open_dataset(dataset.id)).tenant.erase_traces()
     assert CANARY.encode() not in bytes_of(plain_environment)
 
 

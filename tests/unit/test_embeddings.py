@@ -87,11 +87,11 @@ async def test_unknown_dimensions_are_learned_from_the_vectors_themselves(server
     assert "dimensions" not in server.embeddings[0].body
 
 
-async def test_unknown_dimensions_are_asked_for_once(server):
+def test_unknown_dimensions_are_asked_for_once(server):
     first, second = embedder(server), embedder(server)
 
     assert first.dimensions == 32
-    assert await second.probe() == 32
+    assert second.dimensions == 32
     assert len(server.embeddings) == 1
 
 
@@ -173,7 +173,7 @@ async def test_errors_are_ours(server, status, error):
     with pytest.raises(error):
         await embedder(server).embed(["a text"])
     with pytest.raises(error):
-        await embedder(server).probe()
+        _ = embedder(server).dimensions
 
 
 async def test_one_failed_batch_fails_the_call_and_leaves_nothing_running(server):

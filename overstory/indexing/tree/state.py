@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from uuid import UUID
 
 import numpy as np
@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 from overstory.errors import InvalidIndexError
 from overstory.indexing.tree.bucketing import Leaves, PlannedLevel, TreePlan
 from overstory.indexing.tree.id_arrays import IdArray, find, from_uuids, sort_order, to_uuids
-from overstory.indexing.tree.leaves import as_bytes, ranges
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-_ROOT = -1
 
 
 class Node(Protocol):
@@ -60,26 +53,6 @@ class TreeState:
                 by_level.setdefault(node.level, []).append(node)
         found = {level: _read_nodes(of_level) for level, of_level in by_level.items()}
         return _build(dataset_id, leaves, found)
-
-    @classmethod
-    def from_batches(cls, dataset_id: UUID, leaves: Leaves, batches: "Iterable[pa.RecordBatch]") -> "TreeState":
-        """The tree of stored rows.
-
-        Args:
-            dataset_id: whose tree it is.
-            leaves: the summaries.
-            batches: rows of one generation with the columns `id`, `level`, `is_root` and `child_ids`.
-        """
-        ids, lengths = [np.zeros((0, 16), np.uint8)], [np.zeros(0, np.int64)]
-        children, levels = [np.zeros((0, 16), np.uint8)], [np.zeros(0, np.int64)]
-        for batch in batches:
-            is_root = np.asarray(batch.column("is_root").to_numpy(zero_copy_only=False), bool)
-            ids.append(as_bytes(batch.column("id"), 16))
-            lengths.append(np.asarray(batch.column("child_ids").value_lengths(), np.int64))
-            children.append(as_bytes(batch.column("child_ids").flatten(), 16))
-            levels.append(np.where(is_root, _ROOT, np.asarray(batch.column("level"))))
-        rows = np.concatenate(ids), np.concatenate(lengths), np.concatenate(children)
-        return _build(dataset_id, leaves, _by_level(np.concatenate(levels), *rows))
 
     @classmethod
     def from_plan(cls, dataset_id: UUID, leaves: Leaves, plan: TreePlan) -> "TreeState":
@@ -159,17 +132,6 @@ _Rows = tuple[IdArray, NDArray[np.int64], IdArray]
 def _read_nodes(nodes: Sequence[Node]) -> _Rows:
     lengths = np.array([len(node.child_ids) for node in nodes], np.int64)
     return from_uuids(n.id for n in nodes), lengths, from_uuids(c for n in nodes for c in n.child_ids)
-
-
-def _by_level(
-    levels: NDArray[np.int64], ids: IdArray, lengths: NDArray[np.int64], children: IdArray
-) -> dict[int, _Rows]:
-    starts = np.cumsum(lengths) - lengths
-    found = {}
-    for level in np.unique(levels[levels != _ROOT]).tolist():
-        own = levels == level
-        found[level] = (ids[own], lengths[own], children[ranges(starts[own], lengths[own])])
-    return found
 
 
 def _build(dataset_id: UUID, leaves: Leaves, rows: dict[int, _Rows]) -> TreeState:

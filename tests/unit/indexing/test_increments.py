@@ -285,27 +285,6 @@ def nearness(state):
     return float(np.einsum("ij,ij->i", directions(sums)[owner], state.leaves.vectors[level.members]).mean())
 
 
-def test_a_tree_is_read_from_stored_rows():
-    import pyarrow as pa
-
-    chosen = options()
-    state = planned(trees.topical(30), chosen)
-    rows = [(b.id, b.level, False, b.child_ids) for b in state.buckets()]
-    rows.append((ids.root_id(DATASET), len(state.levels), True, tuple(r[0] for r in rows[-2:])))
-    batch = pa.record_batch(
-        {
-            "id": pa.array([r[0].bytes for r in rows], pa.binary(16)),
-            "level": pa.array([r[1] for r in rows], pa.int64()),
-            "is_root": pa.array([r[2] for r in rows], pa.bool_()),
-            "child_ids": pa.array([[c.bytes for c in r[3]] for r in rows], pa.list_(pa.binary(16))),
-        }
-    )
-
-    read = TreeState.from_batches(DATASET, state.leaves, [batch.slice(0, 4), batch.slice(4)])
-
-    assert shape(read) == shape(state)
-
-
 class ChangingTree(RuleBasedStateMachine):
     """Any sequence of changes keeps the invariants."""
 

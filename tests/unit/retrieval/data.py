@@ -31,7 +31,7 @@ from overstory.offline.hashing import HashingEmbedder
 from overstory.results import RecallResult
 from overstory.stores.contract import Tenant
 from overstory.stores.memory import MemoryStore
-from retrieval.asking import ask
+from retrieval.asking import answer_from, search
 from retrieval.question import make_question
 
 BUILT_AT = datetime(2026, 5, 4, 8, tzinfo=UTC)
@@ -128,7 +128,7 @@ class World:
                 "include_global_context_index": True,
                 "global_context_index_top_k": 3 if index is True else index,
             }
-        return await ask(
+        found = await search(
             make_question(query_text, query_type, **options),
             dataset=self.dataset,
             tenant=self.tenant,
@@ -136,6 +136,7 @@ class World:
             embedder=self.embedder,
             writer=self.writer,
         )
+        return None if found is None else await answer_from(found)
 
     async def context(self, query_text: str, **options: Any) -> str:
         """The context alone, without the question before it."""
