@@ -54,12 +54,14 @@ async def current_runtime(settings: Settings | None = None) -> Runtime:
     if opened is None:
         opened = _runtimes[loop] = {}
         await _close_with_loop(opened)
-    if settings not in opened:
-        opened[settings] = asyncio.create_task(asyncio.to_thread(_open, settings))
+    opening = opened.get(settings)
+    if opening is None:
+        opening = opened[settings] = asyncio.create_task(asyncio.to_thread(_open, settings))
     try:
-        return await asyncio.shield(opened[settings])
+        return await asyncio.shield(opening)
     except Exception:
-        opened.pop(settings, None)
+        if opened.get(settings) is opening:  # else somebody who waited too tries again already
+            del opened[settings]
         raise
 
 
