@@ -24,8 +24,9 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 
 
-_STATUS: Mapping[type[OverstoryError], int] = {
+STATUS_OF: Mapping[type[OverstoryError], int] = {
     OverstoryError: 500,
+    TransientError: 503,
     errors.UsageError: 422,
     NotThereError: 404,
     errors.DatasetNotFoundError: 404,
@@ -40,8 +41,10 @@ _STATUS: Mapping[type[OverstoryError], int] = {
     errors.UnreadableSourceError: 422,
     errors.DatasetBusyError: 409,
     errors.OrchestratorUnavailableError: 503,
+    errors.WorkerLostError: 503,
     errors.LeaseLostError: 409,
     errors.BudgetExceededError: 409,
+    errors.InvalidIndexError: 500,
     errors.StoreError: 500,
     errors.StoreUnavailableError: 503,
     errors.StoreFullError: 507,
@@ -54,7 +57,7 @@ _STATUS: Mapping[type[OverstoryError], int] = {
 _KEPT_INSIDE = (errors.StoreError, errors.ConfigurationError)
 """Speak of files and settings of the server: for its log."""
 _STILL_TOLD = (errors.EmbeddingMismatchError, errors.MissingPackageError)
-STATUSES: tuple[int, ...] = tuple(sorted({400, 401, 403, 404, 405, 413, 429, *_STATUS.values()}))
+STATUSES: tuple[int, ...] = tuple(sorted({400, 401, 403, 404, 405, 413, 429, *STATUS_OF.values()}))
 """Those that a problem may have."""
 
 
@@ -74,7 +77,7 @@ def plain_problem(status: int, detail: str, request_id: str, data: Mapping[str, 
 
 
 def status_of(error: OverstoryError) -> int:
-    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    return next(STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF)
 
 
 def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:

@@ -215,6 +215,16 @@ def test_every_error_is_a_problem_with_its_code(kind: type[OverstoryError]) -> N
     assert problems.response(problem).media_type == problems.MEDIA_TYPE
 
 
+@pytest.mark.parametrize("kind", dict.fromkeys(kinds()), ids=lambda kind: kind.__name__)
+def test_every_kind_of_error_has_a_status_of_its_own_or_of_its_family(kind: type[OverstoryError]) -> None:
+    of_all = (OverstoryError, errors.TransientError)
+
+    given = next(one for one in kind.__mro__ if one in problems.STATUS_OF)
+
+    assert kind in of_all or given not in of_all
+    assert not issubclass(kind, errors.TransientError) or problems.STATUS_OF[given] in {409, 502, 503}
+
+
 def test_a_store_error_keeps_the_servers_files_to_itself() -> None:
     problem = problems.problem_of(errors.StoreDamagedError("/home/ada/.overstory/x.db holds nonsense"), "id-1")
 
