@@ -278,7 +278,7 @@ async def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float |
             f"No price is known for {models.model}: set LLM_INPUT_USD_PER_MILLION and LLM_OUTPUT_USD_PER_MILLION, "
             "or use max_calls."
         )
-    attempts = runtime.settings.index.max_attempts
+    attempts = runtime.settings.index.write_attempts
     return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=attempts * at_most)
 
 

@@ -241,6 +241,8 @@ class ModelUnavailableError(ModelError, TransientError):
 
 
 class ModelOverloadedError(ModelError, TransientError):
+    """The service has too much to do; `retry_after_seconds` is how long it asks to wait, None when it does not say."""
+
     def __init__(self, model: str, message: str, retry_after_seconds: float | None = None) -> None:
         self.retry_after_seconds = retry_after_seconds
         super().__init__(model, message)
@@ -262,7 +264,7 @@ class ModelNotFoundError(ModelError):
 
 
 class ModelInputError(ModelError):
-    """The service refused the request as too long or malformed; another try will not help."""
+    """The service refused the request as malformed, or as too long, where it does not say so; another try will not help."""
 
 
 class ModelInputTooLongError(ModelInputError):

@@ -132,7 +132,7 @@ def _writer(settings: Settings) -> Writer:
         return offline
     from overstory.model_writer import ModelWriter
 
-    return ModelWriter(settings.models, fallback=offline, attempts=settings.index.max_attempts)
+    return ModelWriter(settings.models, fallback=offline, attempts=settings.index.write_attempts)
 
 
 def _embedder(settings: Settings) -> Embedder:

@@ -95,7 +95,7 @@ class IndexSettings(_Part):
     chunk_tokens: int = Field(
         default=250, ge=32, le=4_000, description="OVERSTORY_CHUNK_TOKENS: about how long a chunk is."
     )
-    max_attempts: int = Field(
+    write_attempts: int = Field(
         default=3,
         ge=1,
         le=10,

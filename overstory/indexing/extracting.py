@@ -56,9 +56,9 @@ async def extract(
     if not chunks:
         watcher().advance(STAGE, len(chunk_ids))
         return ExtractReport()
-    titles = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
+    documents = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
     reading = {
-        asyncio.create_task(_read(writer, chunk, titles.get(chunk.document_id), budget)): chunk for chunk in chunks
+        asyncio.create_task(_read(writer, chunk, documents.get(chunk.document_id), budget)): chunk for chunk in chunks
     }
     watcher().advance(STAGE, len(chunk_ids) - len(chunks))
     try:

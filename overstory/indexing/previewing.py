@@ -74,7 +74,7 @@ async def _paid(
 
 def _level(opened: OpenDataset, batch: Batch, paid: Sequence[AreaTask | None]) -> LevelPreview:
     writer = opened.runtime.writer
-    widest = _widest(opened, batch.buckets, plan_size=max(len(b.child_ids) for b in batch.buckets))
+    widest = _widest(opened, batch.buckets, children=max(len(b.child_ids) for b in batch.buckets))
     ceilings = [writer.token_ceiling(task or widest) for task in paid]
     prompt, completion = sum(p for p, _ in ceilings), sum(c for _, c in ceilings)
     return LevelPreview(
@@ -88,13 +88,13 @@ def _level(opened: OpenDataset, batch: Batch, paid: Sequence[AreaTask | None]) -
     )
 
 
-def _widest(opened: OpenDataset, buckets: Sequence[PlannedBucket], plan_size: int) -> AreaTask:
+def _widest(opened: OpenDataset, buckets: Sequence[PlannedBucket], children: int) -> AreaTask:
     """A task whose children have texts as long as they may be."""
     limits, first = opened.runtime.settings.index, buckets[0]
     text = " ".join([_TEXT_OF_A_TOKEN] * limits.bucket_tokens)
     inputs = tuple(
         AreaInput(number=n, key=str(n), text=text, child_id=first.id, summary_ids=(), occurred_at="2025-01-01")
-        for n in range(1, plan_size + 1)
+        for n in range(1, children + 1)
     )
     return AreaTask(
         is_root=first.is_root,

@@ -110,10 +110,10 @@ async def violations_at(
     summaries = [with_text(batch) async for batch in tenant.batches(TextSummary, ["key", "text"])]
 
     def verify() -> list[Violation]:
-        ids = np.concatenate(
+        keys = np.concatenate(
             [as_bytes(batch.column("key"), 16) for batch in summaries] or [np.zeros((0, 16), np.uint8)]
         )
-        return verify_tree(StoredTree.from_batches(stored), ids, max_bucket_size, fresh=fresh)
+        return verify_tree(StoredTree.from_batches(stored), keys, max_bucket_size, fresh=fresh)
 
     degraded = sum(len(batch) - batch.column("degraded").to_pylist().count("") for batch in stored)
     return await asyncio.to_thread(verify), degraded

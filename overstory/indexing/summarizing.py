@@ -164,7 +164,7 @@ async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: "Shelf",
             tools.writer,
             area.task,
             fallback=extractive_area,
-            attempts=tools.settings.index.max_attempts,
+            attempts=tools.settings.index.write_attempts,
             usage=usage,
         )
     finally:

@@ -4,8 +4,9 @@ Two parts: a `Store` knows the datasets (names, owners, grants, manifests, lease
 of one dataset. Everything that waits is async. No call needs a transaction over several rows: callers order
 their writes so that a stop between any two leaves nothing half seen. Every call may be repeated.
 
-Where datasets share one tenant (access control off), `get`, `search_*` and `edges_between` see the rows of all
-of them; `count`, `find`, `tally`, `batches`, `areas` and `sweep` see the tenant's own dataset only.
+Where datasets share one tenant (access control off), `get`, `vectors`, `patch`, `delete`, `search_*`, `has_words` and
+`edges_between` reach the rows of all of them; `count`, `find`, `tally`, `batches`, `areas` and `sweep` those of the
+tenant's own dataset only.
 
 Errors: `StoreUnavailableError` when another try may help, `StoreFullError` when nothing can be written,
 `StoreDamagedError`, `RowsRejectedError` with the keys of refused rows, `StoreVersionError` on opening.

@@ -1,3 +1,5 @@
+"""What every converter gives back."""
+
 from dataclasses import dataclass
 
 
