@@ -12,13 +12,12 @@ from pydantic import Field
 from overstory import access, datasets
 from overstory.errors import OverstoryError
 from overstory.models import Dataset, Permission
-from overstory.results import DatasetStatus
+from overstory.results import COMPLETED_WITH_ERRORS, DatasetStatus
 from overstory.runtime import current_runtime
 
 from .deployed import Calls, Dollars, Seconds, given_user, improve
 
 logger = logging.getLogger(__name__)
-WITH_ERRORS = "CompletedWithErrors"
 
 
 @flow(name="improve_all", flow_run_name="improve-all", persist_result=False)
@@ -97,7 +96,7 @@ def has_work(status: DatasetStatus, *, first_index: bool) -> bool:
 def _summary(ended: list[tuple[str, State[Any]]]) -> State[Any]:
     names = [name for name, _ in ended]
     failed = [name for name, state in ended if not state.is_completed()]
-    in_part = [name for name, state in ended if state.name == WITH_ERRORS]
+    in_part = [name for name, state in ended if state.name == COMPLETED_WITH_ERRORS]
     message = f"{len(names)} datasets improved" if names else "Nothing to do"
     if failed:
         message = f"{len(names) - len(failed)} of {len(names)} datasets improved; failed: {', '.join(failed)}"
@@ -105,4 +104,4 @@ def _summary(ended: list[tuple[str, State[Any]]]) -> State[Any]:
         message += f"; with errors: {', '.join(in_part)}"
     if failed and len(failed) == len(names):
         return Failed(message=message)
-    return Completed(name=WITH_ERRORS if failed or in_part else "Completed", message=message)
+    return Completed(name=COMPLETED_WITH_ERRORS if failed or in_part else "Completed", message=message)

@@ -13,9 +13,11 @@ from overstory.runtime import OpenDataset, Runtime, check_embedding
 
 DEFAULT_USER = "default_user"
 MAX_NAME_CHARACTERS = 300
+User = str | UUID | None
+"""A user's name or id; None is the default user."""
 
 
-def user_id(user: str | UUID | None) -> UUID:
+def user_id(user: User) -> UUID:
     """The id of a user given by name or id; of the default user for None."""
     return user if isinstance(user, UUID) else ids.user_id(user or DEFAULT_USER)
 
@@ -23,7 +25,7 @@ def user_id(user: str | UUID | None) -> UUID:
 async def find_dataset(
     runtime: Runtime,
     name: str | UUID,
-    user: str | UUID | None,
+    user: User,
     permission: Permission,
     *,
     any_embedder: bool = False,
@@ -44,7 +46,7 @@ async def find_dataset(
     return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime)
 
 
-async def find_index(runtime: Runtime, name: str | UUID, user: str | UUID | None) -> tuple[OpenDataset, Manifest]:
+async def find_index(runtime: Runtime, name: str | UUID, user: User) -> tuple[OpenDataset, Manifest]:
     """Open a dataset for reading, by name or id, with what is published of its index; errors as `find_dataset`."""
     who, store = user_id(user), runtime.store
     dataset = await _visible(runtime, name, who)
@@ -55,7 +57,7 @@ async def find_index(runtime: Runtime, name: str | UUID, user: str | UUID | None
     return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime), manifest
 
 
-async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> OpenDataset:
+async def find_or_create_dataset(runtime: Runtime, name: str, user: User) -> OpenDataset:
     """Open a dataset of this user for writing; a new one when they own none of the name.
 
     One that another user shared is reached by its id, never by its name: a name alone always means one's own.
@@ -66,14 +68,14 @@ async def find_or_create_dataset(runtime: Runtime, name: str, user: str | UUID |
     return OpenDataset(dataset=dataset, tenant=await runtime.store.tenant(dataset), runtime=runtime)
 
 
-async def find_or_plan_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset:
+async def find_or_plan_dataset(runtime: Runtime, name: str, user: User) -> Dataset:
     """The dataset that `find_or_create_dataset` would open; nothing is made. Errors as that."""
     if found := await find_own(runtime, name, user):
         return (await find_dataset(runtime, found.id, user, Permission.WRITE)).dataset
     return await new_dataset(runtime, name, user)
 
 
-async def find_own(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset | None:
+async def find_own(runtime: Runtime, name: str, user: User) -> Dataset | None:
     """The user's own dataset of this name, or one that they may see of this id."""
     owner = user_id(user)
     visible = await runtime.store.list_datasets(owner)
@@ -81,7 +83,7 @@ async def find_own(runtime: Runtime, name: str, user: str | UUID | None) -> Data
     return next((d for d in visible if d.name == name and d.owner_id == owner), shared)
 
 
-async def new_dataset(runtime: Runtime, name: str, user: str | UUID | None) -> Dataset:
+async def new_dataset(runtime: Runtime, name: str, user: User) -> Dataset:
     """What a new dataset of this name would be; nothing is made."""
     check_name(name)
     owner = user_id(user)

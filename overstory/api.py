@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from uuid import UUID
 
 from overstory import access
+from overstory.access import User
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
@@ -27,8 +28,6 @@ from overstory.results import (
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 
 logger = logging.getLogger(__name__)
-User = str | UUID | None
-"""A user's name or id; None is the default user."""
 
 _NO_BACKGROUND = "the index was skipped: nothing here can run enrichment and index in order in the background"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from overstory import access
+from overstory.access import User
 from overstory.columns import columns_of, row_from
 from overstory.errors import InvalidOptionError
 from overstory.indexing import (
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from retrieval.hiding import Hidden
-
-User = str | UUID | None
 
 
 async def list_datasets(user: User = None) -> list[Dataset]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from uuid import UUID
 
 from overstory import access, sessions, telemetry
+from overstory.access import User
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
 from overstory.models import Manifest
@@ -21,8 +22,6 @@ from overstory.telemetry import Kind
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-User = str | UUID | None
-"""A user's name or id; None is the default user."""
 Datasets = str | UUID | Sequence[str | UUID] | None
 _MAX_QUESTIONS = 256
 

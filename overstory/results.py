@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from overstory.indexing.tree.verification import Violation
 
 
+COMPLETED_WITH_ERRORS = "CompletedWithErrors"
+"""The state of a run that is done, but with degraded texts, skipped documents, or stopped at a cap."""
+
+
 class SearchType(StrEnum):
     """How `recall` looks for an answer."""
 
@@ -112,6 +116,11 @@ class RunStatus:
     started_at: datetime | None
     ended_at: datetime | None
     run_url: str
+
+    @property
+    def in_part(self) -> bool:
+        """It is done, but not all went well."""
+        return self.state == COMPLETED_WITH_ERRORS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

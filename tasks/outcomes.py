@@ -3,10 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from overstory.results import DocumentStatus, ForgetResult, ImproveResult, IndexResult, IndexStatus, RememberResult
-
-WITH_ERRORS = "CompletedWithErrors"
-"""Done, but with degraded texts, skipped documents, or stopped at a cap."""
+from overstory.results import (
+    COMPLETED_WITH_ERRORS,
+    DocumentStatus,
+    ForgetResult,
+    ImproveResult,
+    IndexResult,
+    IndexStatus,
+    RememberResult,
+)
 
 Result = RememberResult | ImproveResult | IndexResult | ForgetResult
 
@@ -22,7 +27,7 @@ class Outcome:
         """The name of the final state."""
         if self.failed:
             return "Failed"
-        return WITH_ERRORS if self.in_part else "Completed"
+        return COMPLETED_WITH_ERRORS if self.in_part else "Completed"
 
 
 def outcome_of(result: Result) -> Outcome:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from overstory.results import RunStatus
 
 _DONE = "Completed"
-_DONE_IN_PART = "CompletedWithErrors"
 
 
 def run(
@@ -33,6 +32,6 @@ def run(
 
 
 def _finish(status: "RunStatus") -> None:
-    if status.ended and status.state not in {_DONE, _DONE_IN_PART}:
+    if status.ended and status.state != _DONE and not status.in_part:
         raise typer.Exit(ExitCode.FAILED)
-    finish(in_part=status.state == _DONE_IN_PART)
+    finish(in_part=status.in_part)

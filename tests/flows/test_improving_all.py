@@ -13,6 +13,7 @@ from overstory import datasets, remember
 from overstory.access import user_id
 from overstory.errors import StoreDamagedError
 from overstory.models import Permission
+from overstory.results import COMPLETED_WITH_ERRORS
 
 
 async def found(user: str) -> list[tuple[str, Any]]:
@@ -58,7 +59,7 @@ async def test_a_dataset_that_cannot_be_looked_at_has_failed_and_the_others_coun
     night = improving_all._summary([("broken", state), ("north", Completed(message="fine"))])
 
     assert state.is_failed()
-    assert (night.type.value, night.name) == ("COMPLETED", improving_all.WITH_ERRORS)
+    assert (night.type.value, night.name) == ("COMPLETED", COMPLETED_WITH_ERRORS)
     assert night.message == "1 of 2 datasets improved; failed: broken"
 
 

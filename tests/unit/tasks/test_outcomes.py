@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from overstory.results import (
+    COMPLETED_WITH_ERRORS,
     DocumentOutcome,
     DocumentStatus,
     ForgetResult,
@@ -13,7 +14,7 @@ from overstory.results import (
     IndexStatus,
     RememberResult,
 )
-from tasks.outcomes import WITH_ERRORS, outcome_of
+from tasks.outcomes import outcome_of
 
 
 def remembered(*statuses: DocumentStatus, degraded: int = 0) -> RememberResult:
@@ -31,12 +32,12 @@ def improved(status: IndexStatus, **values: object) -> ImproveResult:
     ("result", "name"),
     [
         (remembered(DocumentStatus.ADDED), "Completed"),
-        (remembered(DocumentStatus.ADDED, DocumentStatus.SKIPPED), WITH_ERRORS),
-        (remembered(DocumentStatus.ADDED, degraded=1), WITH_ERRORS),
+        (remembered(DocumentStatus.ADDED, DocumentStatus.SKIPPED), COMPLETED_WITH_ERRORS),
+        (remembered(DocumentStatus.ADDED, degraded=1), COMPLETED_WITH_ERRORS),
         (ImproveResult(dataset="d", index=None), "Completed"),
         (improved(IndexStatus.PUBLISHED, written=3), "Completed"),
-        (improved(IndexStatus.PUBLISHED, degraded=1), WITH_ERRORS),
-        (improved(IndexStatus.STOPPED, reason="Stopped at max_calls=3"), WITH_ERRORS),
+        (improved(IndexStatus.PUBLISHED, degraded=1), COMPLETED_WITH_ERRORS),
+        (improved(IndexStatus.STOPPED, reason="Stopped at max_calls=3"), COMPLETED_WITH_ERRORS),
         (improved(IndexStatus.FAILED, reason="no answer"), "Failed"),
         (improved(IndexStatus.EMPTY), "Completed"),
         (IndexResult(status=IndexStatus.UNCHANGED, generation=2), "Completed"),
