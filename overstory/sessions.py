@@ -4,21 +4,19 @@ It lies on this machine, whatever the store, and holds the last turns only. Forg
 erases every turn that was answered from it.
 """
 
-import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from overstory import ids
+from overstory import ids, replacing
 from overstory.errors import StoreDamagedError, StoreUnavailableError
 
 KEPT_TURNS = 8
 MAX_ANSWER_CHARACTERS = 2_000
 _FOLDER = "sessions"
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +49,19 @@ def erase_session(home: Path, user_id: UUID, session_id: str) -> bool:
     path = _path(home, user_id, session_id)
     existed = path.exists()
     path.unlink(missing_ok=True)
+    replacing.remove_leftovers(path.parent, path.stem)
     return existed
 
 
 def erase_dataset(home: Path, dataset_id: UUID) -> int:
     """Erase every turn, of every session, that was answered from a dataset; their number.
 
-    A session that can't be read is erased whole: nobody could say that it holds none.
+    A session that can't be read is erased whole, and so is what a killed writer left of one: nobody could say that
+    it holds none.
     """
-    erased = 0
-    for path in sorted((home.expanduser() / _FOLDER).glob("*.json")):
+    erased, folder = 0, home.expanduser() / _FOLDER
+    replacing.remove_leftovers(folder)
+    for path in sorted(folder.glob("*.json")):
         try:
             turns = _read(path)
         except StoreDamagedError:
@@ -74,7 +75,7 @@ def erase_dataset(home: Path, dataset_id: UUID) -> int:
 
 
 def _path(home: Path, user_id: UUID, session_id: str) -> Path:
-    return home / _FOLDER / f"{ids.make_id('session', user_id, session_id)}.json"
+    return home.expanduser() / _FOLDER / f"{ids.make_id('session', user_id, session_id)}.json"
 
 
 def _read(path: Path) -> tuple[Turn, ...]:
@@ -97,19 +98,16 @@ def _write(path: Path, turns: Sequence[Turn]) -> None:
         path.unlink(missing_ok=True)
         return
     rows = [(t.question, t.answer[:MAX_ANSWER_CHARACTERS], _texts(t.dataset_ids)) for t in turns]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    content = json.dumps(rows, ensure_ascii=False).encode()
+    for tries_left in reversed(range(_TRIES)):
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(rows, file, ensure_ascii=False)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
-    except OSError as error:
-        raise StoreUnavailableError(f"{path}: {error}") from error
+            replacing.replace_file(path, content)
+            return
+        except FileNotFoundError as error:  # somebody erased meanwhile
+            if not tries_left:
+                raise StoreUnavailableError(f"{path}: {error}") from error
+        except OSError as error:
+            raise StoreUnavailableError(f"{path}: {error}") from error
 
 
 def _texts(dataset_ids: Collection[UUID]) -> list[str]:

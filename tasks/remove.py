@@ -24,5 +24,7 @@ async def forget_documents(dataset_id: UUID, document_ids: Sequence[UUID], lease
 async def drop_dataset(dataset_id: UUID) -> None:
     """Remove a dataset with everything it holds."""
     opened = await open_dataset(dataset_id, any_embedder=True)
+    home = opened.runtime.settings.store.home
+    await asyncio.to_thread(sessions.erase_dataset, home, dataset_id)  # first: after a stop, a dropped one isn't found
     await opened.runtime.store.drop_dataset(dataset_id)
-    await asyncio.to_thread(sessions.erase_dataset, opened.runtime.settings.store.home, dataset_id)
+    await asyncio.to_thread(sessions.erase_dataset, home, dataset_id)  # what was answered from it meanwhile

@@ -6,14 +6,13 @@ enough to keep it. It is shown once, when it is made.
 
 import hashlib
 import hmac
-import os
 import secrets
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from overstory import replacing
 from overstory.errors import ConfigurationError, InvalidOptionError
 
 _PREFIX = "ovs"
@@ -96,13 +95,7 @@ class KeyRing:
 
     def _write(self, keys: list[StoredKey]) -> None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".keys-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(_FILE.dump_json(keys, indent=2))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self._path)
+            replacing.replace_file(self._path, _FILE.dump_json(keys, indent=2))
         except OSError as error:
             raise ConfigurationError(f"The keys can't be written to {self._path}: {error.strerror}.") from error
 

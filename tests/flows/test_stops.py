@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from overstory import OverstoryError, SourceDocument, datasets, forget, improve, remember
+from overstory import OverstoryError, SourceDocument, datasets, forget, improve, recall, remember
 from overstory.columns import columns_of
 from overstory.errors import StoreFullError
 from overstory.models import KINDS, GlobalContextSummary, PendingChange, TextSummary
@@ -178,6 +178,25 @@ async def test_nothing_shows_what_is_being_forgotten(plain_environment: Path) ->
     assert len(await datasets.summaries("main_dataset", keys)) == len(keys) - 1
     ends = {end for source, target, *_ in edges for end in (source, target)}
     assert ends <= {key for key, _ in nodes}
+
+
+async def test_a_dataset_that_is_dropped_before_a_stop_leaves_no_conversation(
+    plain_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remember([*documents(3), canary()], self_improvement=False)
+    await recall(f"Who found the {CANARY}?", "CHUNKS", datasets="main_dataset", session_id="talk")
+    whole = EmbeddedStore.drop_dataset
+
+    async def dropped_then_killed(self: EmbeddedStore, dataset_id: UUID) -> None:
+        await whole(self, dataset_id)
+        raise StoreFullError("no space is left")
+
+    monkeypatch.setattr(EmbeddedStore, "drop_dataset", dropped_then_killed)
+    with pytest.raises(StoreFullError):
+        await forget("main_dataset")
+
+    assert await datasets.list_datasets() == []
+    assert not [path for path in (plain_environment / "sessions").iterdir() if CANARY in path.read_text()]
 
 
 _DROPPING = ((EmbeddedStore, "_remove_file"), (registry, "forget_dataset"), (erasing, "rewrite"))
