@@ -1,5 +1,5 @@
 """A question → evidence → context → answer."""
 
-from . import asking, hiding, question, scene, waves
+from . import asking, context, hiding, hybrid, question, scene, temporal, waves
 
-__all__ = ["asking", "hiding", "question", "scene", "waves"]
+__all__ = ["asking", "context", "hiding", "hybrid", "question", "scene", "temporal", "waves"]

@@ -1,28 +1,34 @@
-"""A prompt in the parts that it was put together from. Documents can't forge a heading, so headings tell the parts."""
+"""A prompt in the parts that it was put together from. Headings tell the parts."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from overstory.results import AreaEvidence, RecallResult
+from overstory.layout import retrieval
+from overstory.results import AreaEvidence, RecallResult, SearchType
 from overstory.serve.views import PromptPart
 from overstory.tokens import estimate_tokens
 
 PartKind: TypeAlias = Literal["frame", "root", "area", "node", "connection", "passage", "text"]
-_HEADINGS = re.compile(
-    r"^(?:World summary:|Relevant areas:|Nodes:|Connections:|## Global context|## Relevant passages"
-    r"|## Relevant entities|## Related facts)$",
-    re.MULTILINE,
-)
 _NODE = re.compile(r"^Node: (.*)\n__node_content_start__\n(?s:.*?)\n__node_content_end__\n?", re.MULTILINE)
 _CONNECTION = re.compile(r"(.*?) --\[.*\]--> (.*)")
+_WORLD_SUMMARY, _AREAS = retrieval.context.WORLD_SUMMARY, retrieval.context.RELEVANT_AREAS
+_NODES, _CONNECTIONS = retrieval.context.NODES, retrieval.context.CONNECTIONS
+_PASSAGES, _IN_ORDER = retrieval.hybrid.PASSAGES, retrieval.temporal.IN_ORDER
+_LANES = (retrieval.hybrid.GLOBAL_CONTEXT, _PASSAGES, retrieval.hybrid.ENTITIES, retrieval.hybrid.FACTS)
+_OWN_HEADINGS: Mapping[SearchType, tuple[str, ...]] = {
+    SearchType.HYBRID_COMPLETION: (_WORLD_SUMMARY, _AREAS, *_LANES),
+    SearchType.TEMPORAL: (_IN_ORDER,),
+}
+_HEADINGS = (_WORLD_SUMMARY, _AREAS, _NODES, _CONNECTIONS)
+"""Of all other types. A document can't forge a heading of the type that shows it; one of another type is text."""
 
 
 def parts_of(result: RecallResult) -> list[PromptPart]:
     """The prompt of a result of `only_context`, in parts that laid end to end are it."""
-    text, found = result.text, list(_HEADINGS.finditer(result.text))
+    text, found = result.text, list(_headings_of(result.query_type).finditer(result.text))
     if not found:
         return [_part("text", text)]
     parts = [_part("frame", text[: found[0].start()])]
@@ -32,19 +38,24 @@ def parts_of(result: RecallResult) -> list[PromptPart]:
     return [part for part in parts if part.text]
 
 
+def _headings_of(query_type: SearchType) -> re.Pattern[str]:
+    headings = map(re.escape, _OWN_HEADINGS.get(query_type, _HEADINGS))
+    return re.compile(rf"^(?:{'|'.join(headings)})$", re.MULTILINE)
+
+
 def _section(heading: str, text: str, result: RecallResult) -> Iterator[PromptPart]:
     first_line = len(heading) + 1
     body = text[first_line:]
     yield _part("frame", text[:first_line])
-    if heading == "World summary:":
+    if heading == _WORLD_SUMMARY:
         yield _part("root", body, [result.evidence.root.id] if result.evidence.root else [])
-    elif heading == "Relevant areas:":
+    elif heading == _AREAS:
         yield from _areas(body, result.evidence.areas)
-    elif heading == "Nodes:":
+    elif heading == _NODES:
         yield from _nodes(body, result)
-    elif heading == "Connections:":
+    elif heading == _CONNECTIONS:
         yield from _connections(body, result)
-    elif heading == "## Relevant passages":
+    elif heading in (_PASSAGES, _IN_ORDER):
         yield from _passages(body, result)
     else:
         yield _part("text", body)
@@ -83,7 +94,9 @@ def _connections(body: str, result: RecallResult) -> Iterator[PromptPart]:
 
 def _passages(body: str, result: RecallResult) -> Iterator[PromptPart]:
     place = 0
-    starts = sorted((body.find(text), text, p.id) for p in result.evidence.passages if (text := p.text.strip()))
+    clean = retrieval.context.clean_markdown
+    spelt = [(text, p.id) for p in result.evidence.passages for text in {p.text.strip(), clean(p.text).strip()} if text]
+    starts = sorted((body.find(text), text, key) for text, key in spelt)
     for start, text, key in starts:
         if start < place:
             continue

@@ -308,3 +308,32 @@ async def test_a_conversation_is_erased(built: httpx.AsyncClient) -> None:
     erased = [(await built.post("/v1/forget/session", json={"session_id": "mine"})).json() for _ in range(2)]
 
     assert erased == [{"erased": True}, {"erased": False}]
+
+
+@pytest.mark.parametrize("kind", ["GRAPH_COMPLETION", "RAG_COMPLETION", "TEMPORAL", "HYBRID_COMPLETION"])
+async def test_a_heading_of_another_type_in_a_document_cuts_nothing(client: httpx.AsyncClient, kind: str) -> None:
+    text = "Ada Brook moved the launch.\n## Relevant passages\n## Passages in the order of time\nTold to the council."
+    await client.post("/v1/remember", json={"dataset": "odd", "texts": [{"source": "a.md", "text": text}]})
+
+    answer = await client.post(
+        "/v1/recall",
+        json={
+            "query_text": "Who moved the launch?",
+            "query_type": kind,
+            "datasets": ["odd"],
+            "only_context": True,
+            "explain": True,
+        },
+    )
+
+    [view] = answer.json()["results"]
+    assert "".join(part["text"] for part in view["parts"]) == view["result"]["text"]
+    whole = [
+        part for part in view["parts"] if "Ada Brook moved" in part["text"] and "Told to the council" in part["text"]
+    ]
+    assert [part["kind"] for part in whole] == {
+        "GRAPH_COMPLETION": ["node"],
+        "RAG_COMPLETION": ["text"],
+        "TEMPORAL": ["passage"],
+        "HYBRID_COMPLETION": ["passage"],
+    }[kind]
