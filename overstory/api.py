@@ -11,7 +11,6 @@ from overstory.access import User
 from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
-from overstory.indexing.plans import IMPROVE
 from overstory.indexing.sources import SkippedSource, SourceInput
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import flows, tasks
@@ -129,7 +128,7 @@ async def improve(
     opened = await access.find_dataset(runtime, dataset, user, Permission.WRITE)
     budget = await _budget(runtime, max_calls, max_cost_usd)
     if preview:
-        found = await previewing.preview(opened, None, IMPROVE, reuse=True)
+        found = await previewing.preview(opened)
         return ImproveResult(dataset=opened.dataset.name, index=None, preview=found)
     if run_in_background and runtime.settings.orchestration.wanted:
         started = await _start(

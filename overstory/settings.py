@@ -155,12 +155,8 @@ class Settings(_Part):
         Raises:
             ConfigurationError: a variable has a value outside what is allowed; the message names it.
         """
-        parts = {
-            name: _read_part(field.annotation, environment)
-            for name, field in cls.model_fields.items()
-            if _is_part(field.annotation)
-        }
-        return cls(**parts)
+        parts = cls.model_fields.items()
+        return cls(**{name: _read_part(field.annotation, environment) for name, field in parts})
 
 
 def variables(part: type[BaseModel]) -> dict[str, tuple[str, str]]:
@@ -171,10 +167,6 @@ def variables(part: type[BaseModel]) -> dict[str, tuple[str, str]]:
             variable, _, text = field.description.partition(":")
             found[variable.strip()] = (name, text.strip())
     return found
-
-
-def _is_part(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, _Part)
 
 
 def _read(part: type[BaseModel], environment: Mapping[str, str]) -> dict[str, str]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LOST_CONNECTION_RETRIES = 2
 RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
 _TOLD_OF_USAGE = ("prompt_tokens", "completion_tokens", "cost_usd", "retries")

@@ -12,7 +12,7 @@ from prefect.context import TaskRunContext
 
 from overstory.errors import StoreUnavailableError
 
-from .policies import LOST_CONNECTION_RETRIES, RETRY_DELAYS_SECONDS
+from .policies import RETRY_DELAYS_SECONDS
 
 R = TypeVar("R")
 
@@ -71,7 +71,7 @@ async def run_as_task(
 
     made = options.task_of(
         bound,
-        retries=LOST_CONNECTION_RETRIES,
+        retries=len(RETRY_DELAYS_SECONDS),
         retry_delay_seconds=list(RETRY_DELAYS_SECONDS),
         retry_jitter_factor=0.5,
         retry_condition_fn=_lost_connection,

@@ -48,12 +48,9 @@ def config(json: Json = False) -> None:
 
 def list_settings(settings: "Settings", environment: Mapping[str, str]) -> Iterator[Setting]:
     """Every setting, part by part, as `docs/settings.md` lists them."""
-    from pydantic import BaseModel
-
     from overstory.settings import variables
 
-    parts = [getattr(settings, name) for name in type(settings).model_fields]
-    for part in (*(part for part in parts if isinstance(part, BaseModel)), settings):
+    for part in (getattr(settings, name) for name in type(settings).model_fields):
         for variable, (name, description) in variables(type(part)).items():
             secret = not type(part).model_fields[name].repr
             yield Setting(

@@ -8,13 +8,21 @@ import typer
 
 from overstory.cli import jsonforms
 from overstory.cli.options import Json
-from overstory.cli.performing import complain, fail
-from overstory.cli.terminal import one_line, output
+from overstory.cli.performing import fail
+from overstory.cli.terminal import messages, one_line, output
 from overstory.errors import ConfigurationError, MissingPackageError, OverstoryError
+from overstory.serve.options import (
+    DEFAULT_BODY_MEGABYTES,
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    DEFAULT_REQUESTS_PER_MINUTE,
+    MEGABYTE,
+    ServeOptions,
+    is_loopback,
+)
 
 if TYPE_CHECKING:
     from overstory.serve.keys import KeyRing
-    from overstory.serve.options import ServeOptions
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -26,11 +34,15 @@ def serve(
     context: typer.Context,
     host: Annotated[
         str, typer.Option(help="Where to listen; other machines reach anything but loopback.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 8321,
+    ] = DEFAULT_HOST,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = DEFAULT_PORT,
     require_key: Annotated[bool, typer.Option("--require-key", help="Ask for a key on loopback too.")] = False,
-    max_body_mb: Annotated[int, typer.Option(metavar="MB", min=1, help="The largest request.")] = 64,
-    requests_per_minute: Annotated[int, typer.Option(metavar="N", min=1, help="Of one user.")] = 1_200,
+    max_body_mb: Annotated[
+        int, typer.Option(metavar="MB", min=1, help="The largest request.")
+    ] = DEFAULT_BODY_MEGABYTES,
+    requests_per_minute: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Of one user.")
+    ] = DEFAULT_REQUESTS_PER_MINUTE,
     json: Json = False,
 ) -> None:
     """Open a page that shows the index, and answer over HTTP.
@@ -40,14 +52,12 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     try:
-        from overstory.serve.options import ServeOptions
-
         options = ServeOptions(
             home=_home(),
             host=host,
             port=port,
             require_key=require_key,
-            max_body_bytes=max_body_mb * 1_000_000,
+            max_body_bytes=max_body_mb * MEGABYTE,
             requests_per_minute=requests_per_minute,
         )
         _run(options, json=json)
@@ -101,7 +111,7 @@ def remove(
         typer.echo(f"Removed: {one_line(key)}.")
 
 
-def _run(options: "ServeOptions", *, json: bool) -> None:
+def _run(options: ServeOptions, *, json: bool) -> None:
     try:
         from overstory.serve.running import run
     except ModuleNotFoundError as error:
@@ -110,8 +120,8 @@ def _run(options: "ServeOptions", *, json: bool) -> None:
         raise ConfigurationError(
             "There is no key yet, and others may reach this: `overstory serve keys add USER` first."
         )
-    if options.host not in ("127.0.0.1", "localhost", "::1"):
-        complain("requests are not encrypted: put a proxy with TLS in front.")
+    if not is_loopback(options.host):
+        messages().print("Requests are not encrypted: put a proxy with TLS in front.", soft_wrap=True)
 
     def ready(url: str) -> None:
         if json:
@@ -124,7 +134,6 @@ def _run(options: "ServeOptions", *, json: bool) -> None:
 
 def _ring() -> "KeyRing":
     from overstory.serve.keys import KeyRing
-    from overstory.serve.options import ServeOptions
 
     return KeyRing(ServeOptions(home=_home()).keys_file)
 

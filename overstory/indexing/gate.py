@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from overstory.checks import check_summary, sentence_faults, talk_faults
+from overstory.checks import sentence_faults, talk_faults
 from overstory.errors import ModelInputError, ModelOutputError, ModelRefusedError
 from overstory.grounding import ungrounded
 from overstory.indexing.rendering import EARLIER, render_area
@@ -18,8 +18,6 @@ from overstory.models import AreaContent, Category, Fact, Usage
 from overstory.settings import OFFLINE
 from overstory.tokens import estimate_tokens
 from overstory.writer import AreaDraft, AreaInput, AreaTask, DraftFact, Writer
-
-__all__ = ["CheckedArea", "accept", "check_draft", "check_summary", "fallback_area", "write_checked_area"]
 
 _TOLERANCE = 1.25
 _LONGEST_FACT_SHARE = 3

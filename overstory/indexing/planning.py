@@ -40,9 +40,9 @@ async def plan_build(
         manifest = await store.read_manifest(tenant.dataset_id)
     pending = tuple(await pending_changes(tenant))
     if purpose == IMPROVE and is_current(manifest) and not pending:
-        return _nothing(tenant, manifest, chosen, ())
+        return _nothing(tenant, manifest, chosen)
     manifest = await publishing.settle(store, tenant, lease)
-    job = _job(tenant.dataset_id, manifest, purpose, reuse)
+    job = _job(tenant.dataset_id, manifest, purpose, reuse=reuse)
     plan = await draw(tenant, manifest, job, chosen, pending)
     if plan.nothing_to_do:
         await tenant.delete(PendingChange, pending)
@@ -85,15 +85,13 @@ async def pending_changes(tenant: Tenant) -> list[UUID]:
     return found
 
 
-async def look_ahead(
-    opened: OpenDataset, manifest: Manifest, options: TreeOptions, purpose: str, *, reuse: bool
-) -> BuildPlan:
-    """The plan that a build would follow now; nothing is written."""
-    tenant = opened.tenant
+async def look_ahead(tenant: Tenant, manifest: Manifest, options: TreeOptions) -> BuildPlan:
+    """The plan that `improve` would follow now; nothing is written."""
     pending = tuple(await pending_changes(tenant))
-    if purpose == IMPROVE and is_current(manifest) and not pending:
-        return _nothing(tenant, manifest, options, ())
-    return await draw(tenant, manifest, _job(tenant.dataset_id, manifest, purpose, reuse), options, pending)
+    if is_current(manifest) and not pending:
+        return _nothing(tenant, manifest, options)
+    job = _job(tenant.dataset_id, manifest, IMPROVE, reuse=True)
+    return await draw(tenant, manifest, job, options, pending)
 
 
 async def draw(
@@ -117,7 +115,7 @@ async def _with_text(tenant: Tenant) -> "AsyncIterator[pa.RecordBatch]":
         yield with_text(batch).select(["key", "entity_ids", "vector"])
 
 
-def _job(dataset_id: UUID, manifest: Manifest, purpose: str, reuse: bool) -> Job:
+def _job(dataset_id: UUID, manifest: Manifest, purpose: str, *, reuse: bool) -> Job:
     return Job(
         dataset_id=dataset_id,
         generation=manifest.last_number + 1,
@@ -145,16 +143,16 @@ def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending:
     )
 
 
-def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions, pending: Sequence[UUID]) -> BuildPlan:
+def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions) -> BuildPlan:
     root = manifest.current.root_id if manifest.current else None
     levels = ((PlannedBucket(id=root, level=0, child_ids=(), is_root=True),),) if root else ()
     return BuildPlan(
-        job=_job(tenant.dataset_id, manifest, IMPROVE, True),
+        job=_job(tenant.dataset_id, manifest, IMPROVE, reuse=True),
         options=options,
         levels=levels,
         level_sizes=(),
         replaced=(),
         summaries=0,
-        pending=tuple(pending),
+        pending=(),
         nothing_to_do=True,
     )

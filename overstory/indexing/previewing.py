@@ -6,9 +6,8 @@ from uuid import UUID
 
 from overstory.indexing import planning
 from overstory.indexing.area_tasks import PreparedArea, prepare
-from overstory.indexing.plans import Batch, BuildPlan, PlannedBucket, batches_of
+from overstory.indexing.plans import IMPROVE, Batch, BuildPlan, PlannedBucket, batches_of
 from overstory.indexing.summarizing import find_finished
-from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import INCOMPLETE, Document, GlobalContextSummary
 from overstory.results import IndexPreview, LevelPreview
 from overstory.runtime import OpenDataset
@@ -18,12 +17,12 @@ _BATCH = 256
 _TEXT_OF_A_TOKEN = "word"
 
 
-async def preview(opened: OpenDataset, options: TreeOptions | None, purpose: str, *, reuse: bool) -> IndexPreview:
-    """Count what a build would ask of the model; nothing is written."""
+async def preview(opened: OpenDataset) -> IndexPreview:
+    """Count what `improve` would ask of the model for the index; nothing is written."""
     store, tenant = opened.runtime.store, opened.tenant
     manifest = await store.read_manifest(tenant.dataset_id)
-    chosen = planning.choose_options(opened.dataset.name, manifest, options, purpose)
-    plan = await planning.look_ahead(opened, manifest, chosen, purpose, reuse=reuse)
+    chosen = planning.choose_options(opened.dataset.name, manifest, None, IMPROVE)
+    plan = await planning.look_ahead(tenant, manifest, chosen)
     levels = [] if plan.nothing_to_do else await _levels(opened, plan)
     prompt, completion = sum(row.prompt_tokens for row in levels), sum(row.completion_tokens for row in levels)
     return IndexPreview(

@@ -59,12 +59,11 @@ async def settle(store: Store, tenant: Tenant, lease: Lease) -> Manifest:
     return manifest
 
 
-async def begin(store: Store, manifest: Manifest, lease: Lease, job: Job) -> Manifest:
+async def begin(store: Store, manifest: Manifest, lease: Lease, job: Job) -> None:
     """Write down that a build has begun, so that its rows are found whatever happens to it."""
     build = Build(number=job.generation, purpose=job.purpose, started_at=datetime.now(UTC))
     begun = replace(manifest, unpublished=(*manifest.unpublished, build), last_number=build.number, token=lease.token)
     await store.write_manifest(begun, lease)
-    return begun
 
 
 async def restore(tenant: Tenant, abandoned: Collection[int]) -> None:
@@ -119,7 +118,7 @@ async def violations_at(
     return await asyncio.to_thread(verify), degraded
 
 
-async def publish(store: Store, tenant: Tenant, lease: Lease, generation: Generation, keep: int) -> Manifest:
+async def publish(store: Store, tenant: Tenant, lease: Lease, generation: Generation, keep: int) -> None:
     """Serve a generation, by one write of the manifest.
 
     Raises:
@@ -134,7 +133,6 @@ async def publish(store: Store, tenant: Tenant, lease: Lease, generation: Genera
         token=lease.token,
     )
     await store.write_manifest(published, lease)
-    return published
 
 
 async def clean_up(tenant: Tenant, manifest: Manifest, pending: Sequence[UUID]) -> None:

@@ -10,6 +10,7 @@ from overstory.offline.entities import find_entities
 from overstory.offline.relations import find_relations
 from overstory.offline.sentences import sentences_of
 from overstory.offline.summaries import summarize_chunk
+from overstory.settings import OFFLINE
 from overstory.writer import AreaDraft, AreaTask, ChunkInput, ChunkReading
 
 __all__ = ["OfflineWriter", "extractive_area", "read_text"]
@@ -28,7 +29,7 @@ class OfflineWriter:
 
     @property
     def model(self) -> str:
-        return "offline"
+        return OFFLINE
 
     @property
     def prompt_version(self) -> str:
@@ -67,6 +68,6 @@ def read_text(text: str) -> ChunkReading:
     return ChunkReading(
         graph=ChunkGraph(mentions=found.mentions, relations=find_relations(found)),
         summary=summarize_chunk(sentences),
-        model="offline",
+        model=OFFLINE,
         usage=Usage(),
     )

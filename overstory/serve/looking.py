@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory import access, ids
-from overstory.errors import DocumentNotFoundError, GenerationNotFoundError
+from overstory.errors import DocumentNotFoundError
 from overstory.layout import retrieval
 from overstory.models import (
     Document,
@@ -85,10 +85,7 @@ async def look(runtime: Runtime, dataset: str, user: str, generation: int | None
     """
     opened = await access.find_dataset(runtime, dataset, user, Permission.READ, any_embedder=True)
     manifest = await runtime.store.read_manifest(opened.dataset.id)
-    kept = {one.number: one for one in manifest.generations}
-    if generation is not None and generation not in kept:
-        raise GenerationNotFoundError(generation, sorted(kept))
-    shown = manifest.current if generation is None else kept[generation]
+    shown = manifest.generation(generation)
     return Look(opened, retrieval.hiding.hide_forgetting(opened.tenant), manifest, shown)
 
 

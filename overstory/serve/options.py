@@ -4,7 +4,11 @@ import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 
+DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8321
+DEFAULT_BODY_MEGABYTES = 64
+DEFAULT_REQUESTS_PER_MINUTE = 1_200
+MEGABYTE = 1_000_000
 _LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 
 
@@ -12,12 +16,12 @@ _LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 class ServeOptions:
     home: Path
     """Where the keys are kept, and exports while they are sent."""
-    host: str = "127.0.0.1"
+    host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     require_key: bool = False
     """Ask for a key on loopback too."""
-    max_body_bytes: int = 64_000_000
-    requests_per_minute: int = 1_200
+    max_body_bytes: int = DEFAULT_BODY_MEGABYTES * MEGABYTE
+    requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE
     """Of one user, or of one address that shows no key."""
 
     @property

@@ -11,6 +11,7 @@ from overstory.serve.forms import (
     ForgetForm,
     Form,
     ImproveForm,
+    MapForm,
     Name,
     RecallForm,
     RememberOptions,
@@ -83,7 +84,7 @@ class Recall(Form):
     def form(self) -> RecallForm:
         """The same as HTTP has it, with its checks."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
-        about_map = {name: given.pop(name) for name in list(given) if name.endswith("index") or "_index_" in name}
+        about_map = {name: given.pop(name) for name in MapForm.model_fields if name in given}
         return RecallForm.model_validate({**given, "retriever_specific_config": about_map})
 
 
