@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from overstory.results import IndexResult
 
 Strategy: TypeAlias = Literal["graph", "vector"]
-_OPTIONS = ("bucketing_strategy", "max_bucket_size", "placement_distance_threshold", "min_overlap")
 
 
 def rebuild(
@@ -55,20 +54,14 @@ def rebuild(
 
 
 async def _rebuild(dataset: str, given: dict[str, Any], more: dict[str, Any]) -> "IndexResult":
-    served, kept = await overstory.datasets.generations(dataset)
-    stored = next((generation for generation in kept if generation.number == served), None)
-    options = {name: getattr(stored, name) for name in _OPTIONS} if stored else _first()
-    options |= {name: value for name, value in given.items() if value is not None}
-    return await overstory.global_context_index_pipeline(dataset=dataset, rebuild=True, **options, **more)
-
-
-def _first() -> dict[str, Any]:
-    """What `improve` begins with."""
     from dataclasses import asdict
 
     from overstory.indexing.tree.bucketing import TreeOptions
 
-    return asdict(TreeOptions())
+    served, kept = await overstory.datasets.generations(dataset)
+    stored = next((generation for generation in kept if generation.number == served), None)
+    options = asdict(TreeOptions.of(stored)) | {name: value for name, value in given.items() if value is not None}
+    return await overstory.global_context_index_pipeline(dataset=dataset, rebuild=True, **options, **more)
 
 
 def generations(dataset: Dataset = DEFAULT_DATASET, json: Json = False) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from overstory import ids
@@ -58,12 +58,7 @@ def choose_options(name: str, manifest: Manifest, asked: TreeOptions | None, pur
         asked.check()
     if current is None or (asked is not None and purpose == REBUILD):
         return asked or TreeOptions()
-    stored = TreeOptions(
-        bucketing_strategy=cast(Literal["graph", "vector"], current.bucketing_strategy),
-        max_bucket_size=current.max_bucket_size,
-        placement_distance_threshold=current.placement_distance_threshold,
-        min_overlap=current.min_overlap,
-    )
+    stored = TreeOptions.of(current)
     if asked is None:
         return stored
     if (asked.bucketing_strategy, asked.max_bucket_size) != (stored.bucketing_strategy, stored.max_bucket_size):

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from overstory.access import MAX_NAME_CHARACTERS
 from overstory.indexing.cleaning import clean
 from overstory.indexing.sources import MAX_SOURCE_CHARACTERS, SourceDocument
+from overstory.indexing.tree.bucketing import OPTION_NAMES
 from overstory.judging import STEP, Feedback
 from overstory.results import RecallResult, SearchType
 
@@ -103,8 +104,7 @@ class RebuildForm(Form):
 
     def tree_options(self) -> dict[str, Any]:
         """Those that were given."""
-        names = ("bucketing_strategy", "max_bucket_size", "placement_distance_threshold", "min_overlap")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in OPTION_NAMES if (value := getattr(self, name)) is not None}
 
 
 class RollbackForm(Form):

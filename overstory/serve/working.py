@@ -56,7 +56,7 @@ async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[Inde
     opened = await access.find_dataset(runtime, form.dataset, user, Permission.WRITE)
     elsewhere = form.background and runtime.settings.orchestration.wanted
     served = (await runtime.store.read_manifest(opened.dataset.id)).current
-    options = {name: getattr(served, name) if served else first for name, first in asdict(TreeOptions()).items()}
+    options = asdict(TreeOptions.of(served))
 
     async def work() -> IndexResult:
         return await overstory.global_context_index_pipeline(

@@ -1,7 +1,7 @@
 """The shape of a fresh tree, decided before the first text is written."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 from uuid import UUID
@@ -15,9 +15,9 @@ from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.leaves import Leaves, PlannedLevel, directions, sums_below
 from overstory.indexing.tree.one_core import one_core
 from overstory.indexing.tree.vector_order import vector_buckets
-from overstory.models import Vectors
+from overstory.models import Generation, Vectors
 
-__all__ = ["STRATEGIES", "Leaves", "PlannedLevel", "TreeOptions", "TreePlan", "plan_tree"]
+__all__ = ["OPTION_NAMES", "STRATEGIES", "Leaves", "PlannedLevel", "TreeOptions", "TreePlan", "plan_tree"]
 
 STRATEGIES = ("graph", "vector")
 
@@ -33,6 +33,11 @@ class TreeOptions:
     """Cosine distance up to which a summary suits a bucket, where there is a choice."""
     min_overlap: float = 0.05
     """Weighted share of common entities from which a summary suits a bucket."""
+
+    @classmethod
+    def of(cls, served: Generation | None) -> "TreeOptions":
+        """Those that a generation was built with; the first ones where there is none."""
+        return cls(**{name: getattr(served, name) for name in OPTION_NAMES}) if served else cls()
 
     def check(self) -> None:
         """Refuse what makes no sense.
@@ -53,6 +58,9 @@ class TreeOptions:
 
     def describe(self) -> str:
         return f"{self.bucketing_strategy} buckets of {self.max_bucket_size}"
+
+
+OPTION_NAMES = tuple(option.name for option in fields(TreeOptions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
