@@ -35,7 +35,7 @@ _Part: TypeAlias = "tuple[list[Row], Vectors | None]"
 """Some rows of a kind with their vectors; None where they have none."""
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
-_ROWS = 2_048
+_ROWS = 1_024
 IMPORT = "import"
 """Purpose of a build that is none: it marks a dataset whose import has not ended."""
 
