@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -16,6 +16,7 @@ from overstory.models import Lease
 from overstory.runtime import current_runtime
 from overstory.stores.weaviate import WeaviateStore
 from overstory.stores.weaviate.tenant import WeaviateTenant
+from overstory.testing import ScriptedModelServer, slow
 from tests.cutting import line_cut_after
 from tests.flows.conftest import notes
 
@@ -109,27 +110,41 @@ async def test_forgetting_that_dies_anywhere_is_finished_by_the_next(on_the_serv
 
 
 _BUILDER = """
-import asyncio, sys
+import asyncio
 from overstory import improve
-print("ready", flush=True)
 asyncio.run(improve("notes", build_global_context_index=True))
 """
+_WRITTEN = (1, 3, 6)
+"""After so many texts of the model, a builder is killed."""
+_SECONDS = 120
 
 
-async def test_a_builder_that_is_killed_is_followed_by_one_that_ends_it(on_the_server, monkeypatch):
+async def asked_for(model: ScriptedModelServer, calls: int, running: Callable[[], bool]) -> None:
+    """Wait until the model was asked for so many more areas; what is to be stopped must be running then."""
+    ends = time.monotonic() + _SECONDS
+    while len(model.chats) < calls:
+        assert running(), "it ended before it could be stopped"
+        assert time.monotonic() < ends, "the model is not asked"
+        await asyncio.sleep(0.01)
+    assert running(), "it ended before it could be stopped"
+
+
+async def test_a_builder_that_is_killed_is_followed_by_one_that_ends_it(on_the_server, monkeypatch, model):
     monkeypatch.setenv("OVERSTORY_LEASE_SECONDS", "1")
     await remember(notes(60), "notes", self_improvement=False)
     await build()
-    for pause in (0.2, 0.5, 0.9):
-        await remember(notes(30, first=int(1_000 * pause)), "notes", self_improvement=False)
+    for written in _WRITTEN:
+        await remember(notes(30, first=1_000 * written), "notes", self_improvement=False)
         before = await whole_index()
-        process = subprocess.Popen([sys.executable, "-c", _BUILDER], stdout=subprocess.PIPE, env=dict(os.environ))
-        await asyncio.to_thread(process.stdout.readline)
-        await asyncio.sleep(pause)
-
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+        model.forget()
+        model.when(slow(0.5), schema="AreaAnswer")
+        process = subprocess.Popen([sys.executable, "-c", _BUILDER], env=dict(os.environ))
+        try:
+            await asked_for(model, written, lambda: process.poll() is None)  # noqa: B023 - waited for here
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        model.behave()
 
         assert await whole_index() >= before
         await build()
@@ -141,24 +156,22 @@ async def test_a_server_that_dies_under_a_build_is_waited_for_and_lost_nothing(o
     monkeypatch.setenv("OVERSTORY_STORE_URL", own_server.url)
     await remember(notes(60), "notes", self_improvement=False)
     known = (await datasets.status("notes")).chunks
-    calls_before = len(model.requests)
+    calls_before = len(model.chats)
+    model.when(slow(0.5), schema="AreaAnswer")
 
-    def restart() -> None:
-        time.sleep(0.4)
-        own_server.kill()
-        own_server.start()
-
-    killer = threading.Thread(target=restart)
-    killer.start()
-    with suppress(OverstoryError):
-        await build()
-    await asyncio.to_thread(killer.join)
+    building = asyncio.create_task(build())
+    await asked_for(model, calls_before + 2, lambda: not building.done())
+    await asyncio.to_thread(own_server.kill)
+    await asyncio.to_thread(own_server.start)
+    with suppress(OverstoryError):  # where the restart took longer than a write waits
+        await building
+    model.behave()
     await free_the_lease()
     index = await build()
 
     assert (await datasets.status("notes")).chunks == known
     status = await datasets.status("notes")
-    written = [request for request in model.chats if request.number > calls_before]
-    assert len(written) <= sum(status.level_sizes) + 1 + IN_FLIGHT
+    written = len(model.chats) - calls_before
+    assert written <= sum(status.level_sizes) + 1 + IN_FLIGHT
     assert index is not None
     await whole_index()
