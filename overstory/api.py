@@ -8,7 +8,7 @@ from uuid import UUID
 
 from overstory import access
 from overstory.access import User
-from overstory.errors import ConfigurationError, DocumentNotFoundError, InvalidOptionError
+from overstory.errors import ConfigurationError, DatasetNotFoundError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
 from overstory.indexing.sources import SkippedSource, SourceInput
@@ -229,7 +229,12 @@ async def forget(
         DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
     """
     runtime = await current_runtime()
-    opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
+    try:
+        opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
+    except DatasetNotFoundError:
+        if document is None and await runtime.store.finish_drop(access.user_id(user), str(dataset)):
+            return ForgetResult(dataset=str(dataset), documents=0, chunks=0, entities=0, edges=0)
+        raise
     documents = None if document is None else await _document_ids(opened, document)
     words = await proving.own_words(opened.tenant, documents) if prove and documents else []
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)

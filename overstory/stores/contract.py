@@ -218,6 +218,10 @@ class Store(Protocol):
         """Remove a dataset with all its rows, manifest, grants and lease. May be repeated from any step."""
         ...
 
+    async def finish_drop(self, owner_id: UUID, name: str) -> bool:
+        """Remove what is left of an owner's dataset whose removal stopped after it was hidden; whether there was one."""
+        ...
+
     async def grant(self, dataset_id: UUID, user_id: UUID, permissions: Sequence[Permission]) -> None:
         """Set what a user other than the owner may do; nothing for an empty list."""
         ...

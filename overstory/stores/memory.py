@@ -253,6 +253,9 @@ class MemoryStore:
     async def next_occurrence(self, owner_id: UUID, name: str) -> int:
         return self._dropped[owner_id, name]
 
+    async def finish_drop(self, owner_id: UUID, name: str) -> bool:
+        return False  # it goes as a whole
+
     async def drop_dataset(self, dataset_id: UUID) -> None:
         dataset = self._datasets.pop(dataset_id, None)
         if dataset is None:

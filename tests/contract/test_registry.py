@@ -165,6 +165,17 @@ async def test_dropping_twice_counts_once(store):
     assert await store.next_occurrence(created.owner_id, created.name) == 1
 
 
+async def test_nothing_is_left_to_finish_of_a_dataset_that_is_there_or_was_dropped(store):
+    created = await store.create_dataset(dataset())
+
+    there = await store.finish_drop(created.owner_id, created.name)
+
+    assert not there and await store.get_dataset(created.id) == created
+    await store.drop_dataset(created.id)
+    assert not await store.finish_drop(created.owner_id, created.name)
+    assert await store.next_occurrence(created.owner_id, created.name) == 1
+
+
 async def test_a_dataset_of_a_dropped_name_starts_empty(store):
     first = await store.create_dataset(dataset())
     await (await store.tenant(first)).put([row(Entity, first.id)])

@@ -6,15 +6,13 @@ from uuid import uuid4
 
 import pytest
 
-from overstory.errors import DatasetBusyError, DatasetNotFoundError, LeaseLostError, StoreUnavailableError
+from overstory.errors import DatasetBusyError, DatasetNotFoundError, LeaseLostError
 from overstory.models import KINDS, Entity, Manifest, Permission
 from overstory.settings import StoreSettings
 from overstory.stores.weaviate import WeaviateStore, registry
-from overstory.stores.weaviate.connecting import Link
 from overstory.stores.weaviate.janitor import find_strays, remove_strays
 from tests.contract.samples import dataset, row
-
-DROP_WRITES = 3 + len(KINDS)
+from tests.weaviate.stopping import DROP_WRITES, stopped_drop
 
 
 async def _filled(store):
@@ -26,31 +24,11 @@ async def _filled(store):
     return created
 
 
-async def _stopped_drop(store, dataset_id, writes):
-    """A drop that gets so many of its writes through; whether it was stopped."""
-    whole, left = Link.write, writes
-
-    async def cut(self, call):
-        nonlocal left
-        if left == 0:
-            raise StoreUnavailableError("cut")
-        left -= 1
-        return await whole(self, call)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Link, "write", cut)
-        try:
-            await store.drop_dataset(dataset_id)
-        except StoreUnavailableError:
-            return True
-    return False
-
-
 @pytest.mark.parametrize("writes", range(DROP_WRITES))
 async def test_a_drop_that_stops_anywhere_hides_the_dataset_and_is_finished_by_the_next(store, writes):
     created = await _filled(store)
 
-    stopped = await _stopped_drop(store, created.id, writes)
+    stopped = await stopped_drop(store, created.id, writes)
 
     assert stopped
     assert await store.get_dataset(created.id) == (created if writes == 0 else None)
@@ -70,7 +48,7 @@ async def test_a_drop_that_stops_anywhere_hides_the_dataset_and_is_finished_by_t
 
 async def test_making_a_dataset_of_a_half_dropped_name_finishes_the_drop_first(store):
     old = await _filled(store)
-    await _stopped_drop(store, old.id, 2)
+    await stopped_drop(store, old.id, 2)
 
     new = await store.create_dataset(dataset(old.name, owner=old.owner_id))
 
@@ -151,7 +129,7 @@ async def test_strays_are_found_and_only_they_are_removed(url):
     settings = StoreSettings(url=url)
     store = WeaviateStore(settings, settle_seconds=0)
     kept, half, lost = [await _filled_as(store, name) for name in ("kept", "half", "lost")]
-    await _stopped_drop(store, half.id, 2)
+    await stopped_drop(store, half.id, 2)
     link = await store._connections.link()
     await link.collection(Entity).tenants.create(["nobodys"])
     await link.collection(Entity).tenants.remove([str(lost.id)])

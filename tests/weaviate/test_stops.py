@@ -8,17 +8,20 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from uuid import UUID
 
 import pytest
 
 from overstory import OverstoryError, SourceDocument, datasets, forget, improve, recall, remember
-from overstory.models import Lease
+from overstory.errors import DatasetNotFoundError
+from overstory.models import KINDS, Lease
 from overstory.runtime import current_runtime
 from overstory.stores.weaviate import WeaviateStore
 from overstory.stores.weaviate.tenant import WeaviateTenant
 from overstory.testing import ScriptedModelServer, slow
 from tests.cutting import line_cut_after
 from tests.flows.conftest import notes
+from tests.weaviate.stopping import DROP_WRITES, stopped_drop
 
 QUESTION = "What did Anna Hofer ask for in Porto?"
 WITH_INDEX = {"include_global_context_index": True}
@@ -107,6 +110,33 @@ async def test_forgetting_that_dies_anywhere_is_finished_by_the_next(on_the_serv
         assert CANARY not in str([one.evidence for one in found])
 
     assert stops >= 2
+
+
+@pytest.mark.parametrize("writes", range(1, DROP_WRITES))
+async def test_a_dataset_that_is_half_removed_is_removed_whole_by_the_next_forget(on_the_server, writes):
+    await remember(f"The {CANARY} was found by Anna Hofer in Porto.", "notes", self_improvement=False)
+    (old,) = await datasets.list_datasets()
+    store = (await current_runtime()).store
+    assert await stopped_drop(store, old.id, writes)
+
+    assert await datasets.list_datasets() == []
+    with pytest.raises(DatasetNotFoundError):
+        await forget("notes", user="somebody else")
+    result = await forget("notes")
+
+    assert result.dataset == "notes"
+    assert await left_of(old.id) == []
+    with pytest.raises(DatasetNotFoundError):
+        await forget("notes")
+    await remember("Another one.", "notes", self_improvement=False)
+    assert (await datasets.status("notes")).documents == 1
+    assert await store.next_occurrence(old.owner_id, "notes") == 1
+
+
+async def left_of(dataset_id: UUID) -> list[str]:
+    """Kinds of rows of which the server still has the tenant of a dataset."""
+    link = await (await current_runtime()).store._connections.link()
+    return [k.__name__ for k in KINDS if str(dataset_id) in await link.read(link.collection(k).tenants.get)]
 
 
 _BUILDER = """

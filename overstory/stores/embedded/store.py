@@ -97,6 +97,9 @@ class EmbeddedStore:
 
         await asyncio.to_thread(drop)
 
+    async def finish_drop(self, owner_id: UUID, name: str) -> bool:
+        return False  # one that is hidden has gone: its registration goes last
+
     async def grant(self, dataset_id: UUID, user_id: UUID, permissions: Sequence[Permission]) -> None:
         await self._write(registry.grant, dataset_id, user_id, permissions)
 

@@ -99,6 +99,14 @@ class WeaviateStore:
         if registered is not None:
             await self._drop(link, registered)
 
+    async def finish_drop(self, owner_id: UUID, name: str) -> bool:
+        link = await self._connections.link()
+        known = await registry.named(link, owner_id, name)
+        if known.status != DELETING:
+            return False
+        await self._drop(link, known)
+        return True
+
     async def grant(self, dataset_id: UUID, user_id: UUID, permissions: Sequence[Permission]) -> None:
         await registry.grant(await self._connections.link(), dataset_id, user_id, permissions)
 
@@ -159,6 +167,9 @@ class WeaviateStore:
         await registry.keep(link, replace(registered, status=DELETING))
         await registry.remove_rest(link, registered.dataset.id)
         await self._remove_rows(link, registered.dataset.id)
+        standing = await registry.of_id(link, registered.dataset.id)
+        if standing is None or standing.status != DELETING:
+            return  # another one was first, and the name may be taken again
         await registry.keep(link, replace(registered, dataset=None, status=DROPPED, dropped=registered.dropped + 1))
 
     async def _make_tenant(self, link: Link, dataset_id: UUID) -> None:
