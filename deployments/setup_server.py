@@ -24,6 +24,8 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 
 POOL = "overstory"
+TAG = "overstory"
+"""Of every run of ours; those of others are left alone."""
 ZOMBIES = "Overstory: end runs whose process is gone"
 HEARTBEAT_SECONDS = 30
 """As `prefect.yaml` sets it for every run."""
@@ -59,7 +61,7 @@ async def _ensure_pool(client: PrefectClient, name: str, limit: int) -> str:
 
 
 def _zombies(heartbeat_seconds: int) -> Automation:
-    """A run that stops sending heartbeats without having ended is marked as crashed."""
+    """A run of ours that stops sending heartbeats without having ended is marked as crashed."""
     heartbeat = "prefect.flow-run.heartbeat"
     return Automation(
         name=ZOMBIES,
@@ -68,6 +70,9 @@ def _zombies(heartbeat_seconds: int) -> Automation:
             after={heartbeat},
             expect={heartbeat, *(f"prefect.flow-run.{state}" for state in END_STATES)},
             match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
+            match_related=ResourceSpecification(
+                {"prefect.resource.id": [f"prefect.tag.{TAG}"], "prefect.resource.role": ["tag"]}
+            ),
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,

@@ -5,12 +5,13 @@ import logging
 from typing import Annotated, Any
 from uuid import UUID
 
-from prefect import State, flow
+from prefect import State, flow, tags
 from prefect.states import Completed, Failed
 from pydantic import Field
 
 from overstory import access, datasets
 from overstory.errors import OverstoryError
+from overstory.layout import tasks
 from overstory.models import Dataset, Permission
 from overstory.results import COMPLETED_WITH_ERRORS, DatasetStatus
 from overstory.runtime import current_runtime
@@ -67,7 +68,8 @@ async def _writable(user: str) -> list[tuple[Dataset, UUID]]:
 async def _improve(dataset: Dataset, who: UUID, **options: Any) -> State[Any]:
     """By ids, since a name may be another dataset's, too; people see the name."""
     named = improve.with_options(flow_run_name=lambda: f"improve-{dataset.name}")
-    ended: State[Any] = await named(str(dataset.id), user=str(who), return_state=True, **options)
+    with tags(tasks.policies.TAG):
+        ended: State[Any] = await named(str(dataset.id), user=str(who), return_state=True, **options)
     logger.info("%s: %s %s", dataset.name, ended.name, ended.message)
     return ended
 

@@ -6,11 +6,19 @@ from typing import Annotated, Any
 
 from prefect import State, flow, get_client
 from prefect.client.orchestration import PrefectClient
-from prefect.client.schemas.filters import FlowFilter, FlowFilterName, FlowRunFilter, FlowRunFilterEndTime
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterEndTime,
+    FlowRunFilterTags,
+)
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Completed
 from prefect.types import DateTime
 from pydantic import Field
+
+from overstory.layout import tasks
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +31,7 @@ async def clean_up(older_than_days: Annotated[int, Field(ge=1, le=3_650)] = 30, 
     """Delete old runs of Overstory's flows, with their task runs and logs, from the Prefect server. No data is touched.
 
     Args:
-        older_than_days: Runs that ended longer ago than this.
+        older_than_days: Runs with the tag overstory that ended longer ago than this.
         dry_run: Only count them.
     """
     before = DateTime.now(UTC) - timedelta(days=older_than_days)
@@ -41,7 +49,9 @@ async def _ended_before(client: PrefectClient, before: DateTime) -> list[FlowRun
     while True:
         page = await client.read_flow_runs(
             flow_filter=FlowFilter(name=FlowFilterName(any_=list(OURS))),
-            flow_run_filter=FlowRunFilter(end_time=FlowRunFilterEndTime(before_=before)),
+            flow_run_filter=FlowRunFilter(
+                end_time=FlowRunFilterEndTime(before_=before), tags=FlowRunFilterTags(all_=[tasks.policies.TAG])
+            ),
             limit=_PAGE,
             offset=len(found),
         )

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+TAG = "overstory"
+"""Of every run of ours, as `prefect.yaml` has it: by it the clean-up and the automation tell ours from others' runs."""
 RETRY_DELAYS_SECONDS = (1.0, 4.0)
 _JITTER = 0.5
 _TOLD_OF_USAGE = ("prompt_tokens", "completion_tokens", "cost_usd", "retries")

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from prefect import State, flow, get_client
+from prefect import State, flow, get_client, tags
 from prefect.exceptions import PrefectException
 from prefect.settings import PREFECT_API_URL, PREFECT_LOGGING_EXTRA_LOGGERS, temporary_settings
 from prefect.states import Completed, Failed
@@ -19,7 +19,7 @@ from overstory.runtime import current_runtime, open_dataset
 from overstory.settings import OrchestrationSettings
 
 from .outcomes import outcome_of
-from .policies import Subject, check_task_runner, orchestrated
+from .policies import TAG, Subject, check_task_runner, orchestrated
 from .prefect_progress import watching
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ async def _run(work: Callable[[], Awaitable[R]], name: str, dataset: str, option
     run = flow(name=name, flow_run_name=f"{name}-{{dataset}}", persist_result=False)(_body)
     token = _asked.set((observed, work))
     try:
-        state: State[Any] = await run(dataset, options, return_state=True)
+        with tags(TAG):
+            state: State[Any] = await run(dataset, options, return_state=True)
     finally:
         _asked.reset(token)
     if observed.error is None and observed.result is None:

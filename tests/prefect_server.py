@@ -182,6 +182,10 @@ class PrefectServer:
     def knows(self, run_id: str) -> bool:
         return self._http.get(f"flow_runs/{run_id}").status_code == httpx.codes.OK
 
+    def untag(self, run_id: str) -> None:
+        """Make a run one of somebody else."""
+        self._http.patch(f"flow_runs/{run_id}", json={"tags": []}).raise_for_status()
+
     def age(self, run_id: str) -> None:
         """Let a run have ended years ago; only the server's own database takes that."""
         with closing(sqlite3.connect(self.folder / "prefect" / "prefect.db", timeout=30)) as database, database:

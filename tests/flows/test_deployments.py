@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 import yaml
 
+from tasks.policies import TAG
+
 ROOT = Path(__file__).parents[2]
 FILE = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
 DEPLOYMENTS = FILE["deployments"]
 
 flows = pytest.importorskip("prefect.flows", reason="needs the extra `prefect`")
+setup_server = pytest.importorskip("deployments.setup_server")
 
 
 @pytest.fixture(params=DEPLOYMENTS, ids=lambda d: d["name"])
@@ -25,6 +28,18 @@ def flow(deployment: dict[str, Any]) -> Any:
 
 def test_the_entry_point_is_the_flow_of_the_name(deployment: dict[str, Any], flow: Any):
     assert flow.name.replace("_", "-") == deployment["name"]
+
+
+def test_its_runs_bear_our_tag(deployment: dict[str, Any]):
+    assert TAG in deployment["tags"]
+
+
+def test_the_automation_ends_runs_of_ours_only():
+    trigger = setup_server._zombies(30).trigger
+
+    assert setup_server.TAG == TAG
+    related = trigger.match_related
+    assert related["prefect.resource.id"] == [f"prefect.tag.{TAG}"] and related["prefect.resource.role"] == ["tag"]
 
 
 def test_the_parameters_fit(deployment: dict[str, Any], flow: Any):

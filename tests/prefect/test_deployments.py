@@ -144,10 +144,12 @@ async def test_who_may_only_read_is_refused_in_one_line(deployed: PrefectServer,
 async def test_old_runs_are_counted_and_then_deleted_while_others_stay(
     deployed: PrefectServer, model: ScriptedModelServer
 ):
-    old, new = [deployed.run("rebuild", dataset="no such one") for _ in range(2)]
-    for run in (old, new):
+    old, new, strangers = [deployed.run("rebuild", dataset="no such one") for _ in range(3)]
+    for run in (old, new, strangers):
         await ended(deployed, run)
-    deployed.age(old)
+    for run in (old, strangers):
+        deployed.age(run)
+    deployed.untag(strangers)
 
     counted = await ended(deployed, deployed.run("clean_up"))
     there = deployed.knows(old)
@@ -158,4 +160,4 @@ async def test_old_runs_are_counted_and_then_deleted_while_others_stay(
     assert there
     assert deleted["state"]["message"].endswith("deleted")
     assert not deployed.knows(old)
-    assert deployed.knows(new)
+    assert deployed.knows(new) and deployed.knows(strangers)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from overstory.testing import ScriptedModelServer, refuse
+from tasks.policies import TAG
 from tests.prefect_server import ROOT, PrefectServer
 
 pytestmark = pytest.mark.prefect
@@ -49,6 +50,12 @@ def test_a_build_is_a_graph_with_the_levels_one_above_the_other(server: PrefectS
     assert graph["verify"] == {"write the root"}
     assert graph["publish generation 1"] == {"verify"}
     assert graph["sweep"] == {"publish generation 1"}
+
+
+def test_runs_bear_the_tag_by_which_they_are_told_from_others(server: PrefectServer, saw: dict[str, Any]):
+    runs = [run for flow in ("remember", "improve", "forget") for run in server.runs_of(flow)]
+
+    assert runs and all(TAG in run["tags"] for run in runs)
 
 
 def test_only_names_options_and_counts_travel_to_the_server(server: PrefectServer, saw: dict[str, Any]):
