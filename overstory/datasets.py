@@ -26,6 +26,7 @@ from overstory.indexing.leasing import current_holder, writing
 from overstory.indexing.tree.verification import Violation
 from overstory.layout import retrieval, tasks
 from overstory.models import (
+    FORGETTING,
     INCOMPLETE,
     Dataset,
     Document,
@@ -172,10 +173,12 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     current = manifest.current
     pending = await planning.pending_changes(tenant)
     texts = await listing.condition(tenant, manifest.serving, pending)
+    leaving = len(await tenant.find(Document, "state", [FORGETTING]))
     return DatasetStatus(
         name=opened.dataset.name,
         id=opened.dataset.id,
-        documents=await tenant.count(Document),
+        documents=await tenant.count(Document) - leaving,
+        forgetting=leaving,
         incomplete=len(await tenant.find(Document, "state", [INCOMPLETE])),
         chunks=await tenant.count(DocumentChunk),
         entities=await tenant.count(Entity),

@@ -55,6 +55,8 @@ _BY_STATUS: dict[int, type[ModelError]] = {
 }
 _REFUSAL = re.compile(r"content[ _-]?filter|content management policy|content policy|safety system", re.IGNORECASE)
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|window)|prompt is too long", re.IGNORECASE)
+_NO_KEY = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
+"""Said by the client libraries before any call, as an error of the connection."""
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception)(?:: | - )(?=\S))+")
 _UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 _NO_CREDIT = "insufficient_quota"
@@ -77,6 +79,8 @@ def translate(model: str, error: Exception) -> ModelError:
 
 
 def _kind(error: Exception) -> type[ModelError]:
+    if _NO_KEY.search(str(error)):
+        return ModelAccessError
     for ancestor in type(error).__mro__:
         if ancestor.__name__ in _BY_CLASS:
             return _BY_CLASS[ancestor.__name__]

@@ -295,6 +295,8 @@ class DatasetStatus:
     held_by: str
     """Who holds the dataset now, empty when nobody does."""
     store: dict[str, str | int] = field(default_factory=dict)
+    forgetting: int = 0
+    """Documents whose forgetting was begun: nobody is shown them, the next `forget` or `improve` removes them."""
     pending_covered: int = 0
     """Of the pending ones, those that the served generation covers as they are, as after a rollback."""
     degraded_reasons: dict[str, int] = field(default_factory=dict)

@@ -165,14 +165,14 @@ def dataset(status: DatasetStatus, console: "Console") -> None:
     for name, value in (*_contents(status), *_index(status), *_store(status)):
         table.add_row(name, one_line(value))
     console.print(table)
-    if status.pending or status.incomplete or status.stale or status.degraded or status.unpublished:
+    if any((status.pending, status.incomplete, status.forgetting, status.stale, status.degraded, status.unpublished)):
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 
 
 def _contents(status: DatasetStatus) -> Iterator[tuple[str, str]]:
     yield "dataset", f"{status.name} ({status.id})"
-    left = f", {status.incomplete:,} not finished" if status.incomplete else ""
-    yield "documents", f"{status.documents:,}{left}"
+    left = {"not finished": status.incomplete, "still to be removed: their forgetting was begun": status.forgetting}
+    yield "documents", ", ".join([f"{status.documents:,}", *(f"{n:,} {what}" for what, n in left.items() if n)])
     yield from _reasons("unfinished", status.incomplete_reasons)
     yield "chunks", f"{status.chunks:,}"
     yield "graph", f"{count(status.entities, 'entity', 'entities')}, {count(status.edges, 'connection')}"

@@ -26,7 +26,7 @@ _CLOSE = 0.75
 _EARLIER = "Earlier: "
 _FRAME = re.compile(
     r"^(?:Answer\b.*\bcontext:|World summary:|Relevant areas:|Nodes:|Connections:|Facts:|Context:|Question:|(?:This area of the|This) dataset is about:"
-    r"|## .*|Node: .*|__node_content_(?:start|end)__|.* --\[.*\]--> .*|- [A-Z]\w+(?: \w+)?: [^.]*)$",
+    r"|## .*|source: .*|---|Node: .*|__node_content_(?:start|end)__|.* --\[.*\]--> .*|- [A-Z]\w+(?: \w+)?: [^.]*)$",
     re.MULTILINE,
 )
 _CONTEXT_BEGINS = re.compile(

@@ -151,3 +151,19 @@ async def test_a_file_is_of_one_moment(ferry: str, tmp_path: Path) -> None:
             await datasets.export_graph(ferry, tmp_path / "ferry.jsonl")
 
     assert not (tmp_path / "ferry.jsonl").exists()
+
+
+async def test_a_forgetting_that_stopped_is_told_by_the_status(ferry: str) -> None:
+    runtime = await current_runtime()
+    dataset = next(one for one in await datasets.list_datasets() if one.name == ferry)
+    tenant = await runtime.store.tenant(dataset)
+    before = await datasets.status(ferry)
+    [key] = await tenant.find(Document, "source", ["note-1"])
+    await tenant.patch(Document, {key: {"state": FORGETTING}})
+
+    stopped = await datasets.status(ferry)
+    await overstory.improve(ferry, build_global_context_index=True)
+    finished = await datasets.status(ferry)
+
+    assert (stopped.documents, stopped.forgetting) == (before.documents - 1, 1)
+    assert (finished.documents, finished.forgetting) == (before.documents - 1, 0)

@@ -169,3 +169,20 @@ def test_retry_after_may_be_a_date():
     seconds = retry_after_seconds(error)
 
     assert date - time.time() <= seconds <= date - begun
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Missing credentials. Please pass an `api_key`, or set the OPENAI_API_KEY environment variable.",
+        "The api_key client option must be set either by passing api_key or by an environment variable",
+    ],
+)
+def test_a_key_that_is_missing_is_no_service_that_is_down(said):
+    class APIConnectionError(Exception):
+        pass
+
+    translated = translate("openai/x", APIConnectionError(said))
+
+    assert type(translated) is errors.ModelAccessError
+    assert "LLM_API_KEY" in str(translated)

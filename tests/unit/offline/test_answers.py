@@ -85,3 +85,14 @@ async def test_the_writer_answers_in_one_piece_and_uses_nothing() -> None:
 
     assert pieces == ["From the stored texts: “Luis Ortega orders the cakes.”"]
     assert usage == Usage()
+
+
+def test_what_names_the_source_of_a_passage_is_no_part_of_the_answer() -> None:
+    sentence = "Anna Hofer moved the Northstar launch to 9 June 2025."
+    context = f"## Relevant passages\nsource: minutes.md, 2025-05-03\n{sentence}\n\n---\n\nThe cake is late.\n\n## Related facts\n- {sentence}"
+
+    answer = answer_prompt(
+        f"The question is: Who moved the Northstar launch?\n\nAnswer it from this context:\n\n{context}"
+    )
+
+    assert answer == f"From the stored texts: “{sentence}”"
