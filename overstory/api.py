@@ -28,7 +28,10 @@ from overstory.runtime import OpenDataset, Runtime, current_runtime
 
 logger = logging.getLogger(__name__)
 
-_NO_BACKGROUND = "the index was skipped: nothing here can run enrichment and index in order in the background"
+_NO_BACKGROUND = (
+    "the index was skipped: nothing here can run enrichment and index in order in the background; "
+    "set PREFECT_API_URL, or run it in the foreground"
+)
 
 
 async def remember(
