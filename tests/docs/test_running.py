@@ -10,6 +10,7 @@ import shlex
 import shutil
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from click.testing import Result
@@ -104,7 +105,8 @@ def test_the_commands_of_the_page_on_weaviate_run_on_a_server(
     tmp_path: Path, weaviate_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OVERSTORY_STORE_URL", weaviate_url)
+    own_collections = f"{weaviate_url.partition('prefix=')[0]}prefix=Page{uuid4().hex[:8]}"
+    monkeypatch.setenv("OVERSTORY_STORE_URL", own_collections)
     write_notes(tmp_path / "notes")
     lines = [line for code in blocks(ROOT / "docs" / "weaviate.md", "sh") for line in code.splitlines()]
 
