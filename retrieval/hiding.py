@@ -5,9 +5,10 @@ an entity or edge whose words are the document's, and every text of the index th
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from overstory import ids
@@ -27,6 +28,8 @@ from overstory.models import (
 from overstory.stores.contract import RowT, Tenant
 
 from .waves import wave
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,11 @@ class _VisibleTenant:
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None
     ) -> list[Hit]:
-        async with wave() as group:
-            found = group.create_task(self._hidden())
-            hits = group.create_task(self._tenant.search_vectors(kind, vector, limit, generation=generation))
-        hidden = found.result().keys
-        if not hidden or limit is None:
-            return [hit for hit in hits.result() if hit.key not in hidden]
-        wider = await self._tenant.search_vectors(kind, vector, limit + len(hidden), generation=generation)
-        return [hit for hit in wider if hit.key not in hidden][:limit]
+        return await self._search(
+            lambda count: self._tenant.search_vectors(kind, vector, count, generation=generation),
+            limit,
+            attrgetter("key"),
+        )
 
     async def search_rows(
         self,
@@ -125,26 +125,35 @@ class _VisibleTenant:
         generation: int | None = None,
         without: Collection[str] = (),
     ) -> list[tuple[RowT, float]]:
-        def search(count: int | None) -> Coroutine[None, None, list[tuple[RowT, float]]]:
-            return self._tenant.search_rows(kind, vector, count, generation=generation, without=without)
-
-        async with wave() as group:
-            finding, searching = group.create_task(self._hidden()), group.create_task(search(limit))
-        hidden, found = finding.result(), searching.result()
-        if not hidden.keys:
-            return found
-        wider = found if limit is None else await search(limit + len(hidden.keys))
-        return [(shown(row, hidden), score) for row, score in wider if row.key not in hidden.keys][:limit]
+        found = await self._search(
+            lambda count: self._tenant.search_rows(kind, vector, count, generation=generation, without=without),
+            limit,
+            lambda ranked: ranked[0].key,
+        )
+        hidden = await self._hidden()
+        return [(shown(row, hidden), distance) for row, distance in found] if hidden.summaries else found
 
     async def search_text(self, kind: type[Row], query: str, limit: int) -> list[Hit]:
+        return await self._search(
+            lambda count: self._tenant.search_text(kind, query, count or limit),
+            limit,
+            attrgetter("key"),
+        )
+
+    async def _search(
+        self,
+        search: Callable[[int | None], Coroutine[None, None, list[T]]],
+        limit: int | None,
+        key_of: Callable[[T], UUID],
+    ) -> list[T]:
+        """What a search finds of what may be shown: as many, where there are so many."""
         async with wave() as group:
-            found = group.create_task(self._hidden())
-            hits = group.create_task(self._tenant.search_text(kind, query, limit))
-        hidden = found.result().keys
+            finding, searching = group.create_task(self._hidden()), group.create_task(search(limit))
+        hidden, found = finding.result().keys, searching.result()
         if not hidden:
-            return hits.result()
-        wider = await self._tenant.search_text(kind, query, limit + len(hidden))
-        return [hit for hit in wider if hit.key not in hidden][:limit]
+            return found
+        wider = found if limit is None else await search(limit + len(hidden))
+        return [one for one in wider if key_of(one) not in hidden][:limit]
 
     async def has_words(self, kind: type[Row], query: str) -> bool:
         async with wave() as group:
