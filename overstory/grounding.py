@@ -129,6 +129,8 @@ def ungrounded(text: str, sources: Sequence[str]) -> list[str]:
 
 
 class _Written(NamedTuple):
+    text: str
+    """With its digits as 0 to 9."""
     runs: tuple[tuple[str, tuple[str, ...]], ...]
     days: tuple[tuple[str, list[Day]], ...]
 
@@ -137,7 +139,7 @@ class _Written(NamedTuple):
 def _written(text: str) -> _Written:
     """Each number and each day of a text with what it may mean; what an area says is looked at again as a source."""
     plain = _plain_digits(text)
-    return _Written(tuple(_runs(plain)), (*_named_days(plain), *_figured_days(plain)))
+    return _Written(plain, tuple(_runs(plain)), (*_named_days(plain), *_figured_days(plain)))
 
 
 class _Known(NamedTuple):
@@ -147,13 +149,13 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _known(source: str) -> _Known:
-    written, source = _written(source), _plain_digits(source)
+    written = _written(source)
     days = frozenset(day for _, options in written.days for day in options)
     numbers = {form for run, forms in written.runs for form in (*forms, *_parts(run))}
     numbers |= {str(value) for day in days for value in day if value is not None}
-    numbers |= {str(int(hour) + _NOON) for hour in _AFTERNOON.findall(source)}
-    numbers |= {str(int(hour) - _NOON) for hour in _CLOCK.findall(source)}
-    numbers |= {str(_WORDS[word]) for word in _LETTERS.findall(source.casefold()) if word in _WORDS}
+    numbers |= {str(int(hour) + _NOON) for hour in _AFTERNOON.findall(written.text)}
+    numbers |= {str(int(hour) - _NOON) for hour in _CLOCK.findall(written.text)}
+    numbers |= {str(_WORDS[word]) for word in _LETTERS.findall(written.text.casefold()) if word in _WORDS}
     return _Known(frozenset(numbers), days)
 
 
