@@ -81,17 +81,7 @@ async def _documents(dataset: str, offset: int, limit: int | None) -> "tuple[lis
 
 
 def forget(
-    dataset: Annotated[
-        str,
-        typer.Option(
-            "--dataset",
-            "-d",
-            metavar="NAME",
-            help="The dataset.",
-            autocompletion=completing.dataset_names,
-            parser=as_text,
-        ),
-    ],
+    dataset: Dataset,
     document: Annotated[
         list[str] | None,
         typer.Option(
