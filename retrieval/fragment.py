@@ -2,7 +2,7 @@
 
 import asyncio
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -140,12 +140,17 @@ def project(material: Material, feedback_influence: float = 0.0, top_k: int | No
         distance = material.distances.get(node.id, PENALTY_DISTANCE)
         graph.add_node(node.id.int, row=node, cost=_cost(node, distance, feedback_influence))
     costs = dict(graph.nodes(data="cost"))
-    ranked = [_stored(material, feedback_influence), _contains(material)]
-    best = [_best_edges(edges, costs, top_k) for edges in ranked]
-    for source, target, name, cost, text in chain(_made_from(material), *best):
-        if source in costs and target in costs:
-            graph.add_edge(source, target, name, cost=cost, text=text)
+    kinds = [_stored(material, feedback_influence), _made_from(material), _contains(material)]
+    stored, made_from, contains = (_inside(edges, costs) for edges in kinds)
+    best = [_best_edges(edges, costs, top_k) for edges in (stored, contains)]
+    for source, target, name, cost, text in chain(made_from, *best):
+        graph.add_edge(source, target, name, cost=cost, text=text)
     return graph
+
+
+def _inside(edges: Iterable[_Edge], nodes: Container[int]) -> Iterable[_Edge]:
+    """The edges that have both ends among the nodes."""
+    return (edge for edge in edges if edge[0] in nodes and edge[1] in nodes)
 
 
 def _best_edges(edges: Iterable[_Edge], costs: Mapping[int, float], top_k: int | None) -> Iterable[_Edge]:
@@ -155,7 +160,6 @@ def _best_edges(edges: Iterable[_Edge], costs: Mapping[int, float], top_k: int |
     scored = [
         (costs[source] + costs[target] + cost, source, target, name, cost, text)
         for source, target, name, cost, text in edges
-        if source in costs and target in costs
     ]
     return [edge[1:] for edge in heapq.nsmallest(top_k, scored)]
 
