@@ -1,6 +1,7 @@
 """The server in a process of its own: killed, refused, stopped."""
 
 import json
+import select
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -49,14 +50,12 @@ def test_a_kill_in_the_middle_leaves_the_document_whole_or_absent(
     place = urlsplit(server.url)
     with socket.create_connection((place.hostname or "", place.port or 0)) as connection:
         connection.sendall(head + body[: int(len(body) * share)])
-        connection.settimeout(seconds)
-        with pytest.raises(TimeoutError):
-            connection.recv(1)
+        answered = bool(select.select([connection], [], [], seconds)[0])
         server.kill()
 
     found = stored(start_server().url)
 
-    assert found in (None, TEXT)
+    assert found in ([TEXT] if answered else [None, TEXT])
     assert found is None or share == 1
 
 

@@ -20,7 +20,7 @@ def server():
 
 
 def post(server, path, body):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.request("POST", f"/v1{path}", json.dumps(body), {"Content-Type": "application/json"})
         response = connection.getresponse()
@@ -41,7 +41,7 @@ def said(server, text):
 
 
 def test_it_lists_a_model(server):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", "/v1/models")
 
     listed = json.loads(connection.getresponse().read())
@@ -57,7 +57,7 @@ def test_the_same_question_gets_the_same_answer_from_the_prompt(server):
 
 
 def test_a_connection_is_kept_for_the_next_request(server):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     socket = None
     for _ in range(3):
         connection.request(
@@ -172,7 +172,7 @@ def test_it_runs_by_itself_and_says_how_to_use_it():
         hint = "".join(process.stdout.readline() for _ in range(4))
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
     assert re.search(r"export LLM_MODEL=openai/scripted LLM_ENDPOINT=http://127\.0\.0\.1:\d+/v1", hint)
 

@@ -84,7 +84,7 @@ async def test_work_whose_lease_was_taken_over_is_cancelled(registered: Dataset)
             await asyncio.sleep(30)
 
     with pytest.raises(LeaseLostError):
-        await asyncio.wait_for(work(), 10)
+        await asyncio.wait_for(work(), 60)
 
     assert (await store.read_lease(registered.id)).holder == "another"
 
