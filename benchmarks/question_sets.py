@@ -1,10 +1,14 @@
-"""Sets of questions with gold passages, and the datasets that hold their passages.
+"""Sets of questions with what a good context holds, and the datasets that they are asked of.
 
-A set is a folder with `passages.jsonl` and `questions.jsonl`: `{id, doc_id, order, title, text, date?, scope?}` and
-`{id, question, answers, gold_ids, type, scope?, stale_ids?}`. A passage becomes a document of its own, so that what is
-found is compared by source; a scope (one chat, one meeting) becomes a dataset of its own.
+In `qa/`, a set is a folder with `passages.jsonl` and `questions.jsonl`: `{id, doc_id, order, title, text, date?, scope?}`
+and `{id, question, answers, gold_ids, type, scope?, stale_ids?, rubric?}`. A passage becomes a document of its own, so
+that what is found is compared by source; a scope (one chat, one meeting) becomes a dataset of its own.
+
+In `corpora/`, `sense_questions.jsonl` and `thematic_questions.jsonl` ask about a folder as a whole: `{id, corpus,
+question, rubric?}`. The rubric lists the facts that an answer should hold.
 """
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -15,9 +19,12 @@ from typing import Any
 
 MULTI_HOP = ("hotpotqa", "musique", "2wiki")
 LANGUAGES = ("en", "zh", "ar", "es")
-SETS = (*MULTI_HOP, *(f"xquad-{language}" for language in LANGUAGES), "supersede", "earnings", "qmsum", "beam")
+WHOLE = ("sense", "thematic")
+"""Of whole datasets, without gold passages."""
+SETS = (*MULTI_HOP, *(f"xquad-{language}" for language in LANGUAGES), "supersede", "earnings", "qmsum", "beam", *WHOLE)
 _SCOPED_BY_DOCUMENT = {"qmsum"}
 _DATES = ("%Y-%m-%d", "%B-%d-%Y", "%A, %B %d, %Y", "%B %d, %Y")
+_TEXTS = (".md", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,8 @@ class Question:
     stale: frozenset[str]
     type: str
     dataset: str
+    facts: tuple[str, ...] = ()
+    """What a good answer holds, where it is more than a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +47,25 @@ class QuestionSet:
     """By dataset."""
     questions: tuple[Question, ...]
 
-    def text_of(self, dataset: str) -> dict[str, str]:
-        return {p["id"]: passage_text(p) for p in self.passages[dataset]}
+    def half(self, which: str) -> "QuestionSet":
+        """The questions at "odd" or at "even" places among those with gold, and among the others; or "all"."""
+        if which == "all":
+            return self
+        groups = ([q for q in self.questions if bool(q.gold) is has_gold] for has_gold in (True, False))
+        kept = tuple(q for group in groups for place, q in enumerate(group) if (place % 2 == 1) is (which == "odd"))
+        return dataclasses.replace(self, questions=kept)
 
 
-def load(name: str, folder: Path) -> QuestionSet:
-    """Read one of `SETS` from the folder that holds them all."""
+def load(name: str, data: Path) -> QuestionSet:
+    """Read one of `SETS` from the folder that holds `qa/` and `corpora/`."""
+    if name in WHOLE:
+        return _load_whole(name, data)
     place, _, language = name.partition("-")
     dot = f".{language}" if language else ""
     by_dataset: dict[str, list[dict[str, Any]]] = {}
-    for passage in _lines(folder / place / f"passages{dot}.jsonl"):
+    for passage in _lines(data / "qa" / place / f"passages{dot}.jsonl"):
         by_dataset.setdefault(_dataset(name, passage, passage["doc_id"]), []).append(passage)
-    questions = tuple(_question(name, row) for row in _lines(folder / place / f"questions{dot}.jsonl"))
+    questions = tuple(_question(name, row) for row in _lines(data / "qa" / place / f"questions{dot}.jsonl"))
     return QuestionSet(name, by_dataset, questions)
 
 
@@ -67,7 +83,27 @@ def _question(name: str, row: dict[str, Any]) -> Question:
         stale=frozenset(row.get("stale_ids") or ()),
         type=row["type"],
         dataset=_dataset(name, row, ""),
+        facts=tuple(row.get("rubric") or ()),
     )
+
+
+def _load_whole(name: str, data: Path) -> QuestionSet:
+    """Questions about folders of files; those that compare versions of a folder are left out."""
+    passages: dict[str, list[dict[str, Any]]] = {}
+    questions = []
+    for row in _lines(data / "corpora" / f"{name}_questions.jsonl"):
+        corpus = row["corpus"] if "/" in row["corpus"] else f"corpora/{row['corpus']}"
+        if (data / corpus / "v1").is_dir():
+            continue
+        passages.setdefault(corpus, list(_files(data / corpus)))
+        facts = tuple(row.get("rubric") or ())
+        questions.append(Question(row["id"], row["question"], (), frozenset(), frozenset(), name, corpus, facts))
+    return QuestionSet(name, passages, tuple(questions))
+
+
+def _files(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in _TEXTS):
+        yield {"id": str(path.relative_to(folder)), "text": path.read_text(encoding="utf-8"), "date": path.stem}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
