@@ -9,6 +9,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,15 +49,26 @@ _OPENAI_LIKE = frozenset(
     {_OPENAI, "azure", "openai_like", "custom_openai", "hosted_vllm", "litellm_proxy", "lm_studio", "llamafile"}
 )
 _REFUSED = "content_filter"
+_IGNORED = (
+    ".*`ReadOnly` qualifier.*",
+    ".*Accessing the.*attribute on the instance is deprecated.*",
+    ".*conflict with protected namespace.*",
+)
 
 
-@cache
 def load_litellm() -> Any:
     """litellm, imported so that it asks no network, reads no `.env` and leaves the logs to their owner.
 
     Raises:
         MissingPackageError: it is not installed.
     """
+    litellm = _import_litellm()
+    _ignore_warnings()
+    return litellm
+
+
+@cache
+def _import_litellm() -> Any:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
@@ -65,7 +77,6 @@ def load_litellm() -> Any:
         raise MissingPackageError("litellm", "models", "A model other than `offline`") from error
     litellm.suppress_debug_info = True
     _quiet(litellm)
-    _build_types(litellm)
     return litellm
 
 
@@ -77,12 +88,14 @@ def _quiet(litellm: Any) -> None:
         logger.addHandler(logging.NullHandler())
 
 
-def _build_types(litellm: Any) -> None:
-    """Build the classes of answers now: else the first answer does it, with warnings that no caller can act on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for answer in (litellm.types.utils.Message, litellm.types.utils.Delta):
-            answer.model_rebuild()
+def _ignore_warnings() -> None:
+    """Ignore again what the import lets warnings ignore, which others undo: test runners do after every test.
+
+    No caller can act on these warnings, and where warnings are errors they would end the call.
+    """
+    for message in _IGNORED:
+        if ("ignore", re.compile(message, re.IGNORECASE), Warning, None, 0) not in warnings.filters:
+            warnings.filterwarnings("ignore", message=message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +390,7 @@ class _Pieces:
 
 async def close() -> None:
     """Close the connections that litellm keeps for the running event loop; other loops keep theirs."""
-    if not load_litellm.cache_info().currsize:
+    if not _import_litellm.cache_info().currsize:
         return
     from litellm.caching.evicted_client_closer import running_loop_token
 

@@ -12,7 +12,6 @@ from tests.docs import recall_prompts
 PAGE = recall_prompts.PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
 async def test_the_prompts_are_those_that_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LLM_MODEL", "LLM_ENDPOINT", "LLM_API_KEY"):
         monkeypatch.setenv(name, "")

@@ -22,7 +22,6 @@ from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer
 from overstory.testing.behaviours import fail, say
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
 QUESTION = "When is the Northstar launch in Porto?"
 NONSENSE = "qwertz asdf yxcv"
 CANARY = "Zebrafinch"

@@ -14,8 +14,6 @@ from overstory.testing import ScriptedModelServer, fail
 from overstory.tracing import Spans
 from tests.flows.conftest import PEOPLE, PLACES, THINGS, notes
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
-
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:

@@ -21,8 +21,6 @@ from overstory.testing import ScriptedModelServer, fail
 from overstory.tracing import Spans
 from tests.serve.conftest import MakeClient, texts
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
-
 
 @asynccontextmanager
 async def serving(home: Path) -> AsyncIterator[httpx.AsyncClient]:

@@ -38,7 +38,6 @@ from overstory.testing import (
     too_long,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
 QUICK = RetryPolicy(attempts=3, first_delay_seconds=0.001)
 HELLO = [{"role": "user", "content": "The launch is in June. When is the launch?"}]
 
@@ -463,6 +462,36 @@ logging.getLogger("LiteLLM").warning("once")
 
     assert done.stdout == "seen once\n"
     assert done.stderr == ""
+
+
+def test_calls_come_through_where_warnings_have_become_errors_since_the_import(server):
+    run_python(
+        """
+import asyncio, sys, warnings
+from overstory import llm
+from overstory.embeddings import LiteLLMEmbedder
+from overstory.models import Usage
+from overstory.settings import EmbeddingSettings, ModelSettings
+llm.load_litellm()
+warnings.resetwarnings()
+warnings.simplefilter("error")
+hello = [{"role": "user", "content": "Hello. Who?"}]
+
+async def main():
+    embedder = LiteLLMEmbedder(EmbeddingSettings(model="openai/x", endpoint=sys.argv[1], dimensions=8))
+    assert len(await embedder.embed(["Hello"])) == 1
+    gate = llm.Gateway(ModelSettings(model="openai/x", endpoint=sys.argv[1]))
+    assert await gate.complete(hello, usage=Usage(), max_tokens=9)
+    assert [piece async for piece in gate.stream(hello, usage=Usage(), max_tokens=9)]
+    await llm.close()
+
+asyncio.run(main())
+filters = list(warnings.filters)
+asyncio.run(main())
+assert warnings.filters == filters
+""",
+        server.url,
+    )
 
 
 def test_without_the_package_the_way_out_is_named():

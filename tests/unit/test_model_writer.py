@@ -32,7 +32,6 @@ from overstory.testing import (
 from overstory.tokens import estimate_tokens
 from overstory.writer import AreaInput, AreaTask, ChunkInput
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")  # litellm does, in streams
 TEXT = "On 3 May 2025 Anna Hofer moved the Northstar launch to 9 June. Luis Ortega informed Berlin."
 CHUNK = ChunkInput(text=TEXT, title="Notes of the week", occurred_at="2025-05-04")
 
