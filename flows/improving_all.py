@@ -92,7 +92,8 @@ def has_work(status: DatasetStatus, *, first_index: bool) -> bool:
     """Whether improving a dataset would change anything."""
     if not status.generation:
         return bool(status.incomplete or (first_index and status.documents))
-    return bool(status.pending or status.incomplete or status.degraded or status.stale)
+    waiting = (status.pending, status.pending_covered, status.incomplete, status.degraded, status.stale)
+    return any(waiting)
 
 
 def _summary(ended: list[tuple[str, State[Any]]]) -> State[Any]:

@@ -16,7 +16,7 @@ from overstory.indexing import (
     graph_files,
     graphs,
     listing,
-    planning,
+    pending,
     proving,
     publishing,
     repairing,
@@ -171,8 +171,8 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     tenant, store = opened.tenant, opened.runtime.store
     manifest = await store.read_manifest(opened.dataset.id)
     current = manifest.current
-    pending = await planning.pending_changes(tenant)
-    texts = await listing.condition(tenant, manifest.serving, pending)
+    behind = await pending.count_pending(tenant, manifest, current)
+    texts = await listing.condition(tenant, manifest.serving)
     leaving = len(await tenant.find(Document, "state", [FORGETTING]))
     return DatasetStatus(
         name=opened.dataset.name,
@@ -193,8 +193,8 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         built_at=current.built_at if current else None,
         model=current.model if current else "",
         summaries=current.summaries if current else 0,
-        pending=len(pending),
-        pending_covered=texts.pending_covered,
+        pending=behind.changed,
+        pending_covered=behind.covered,
         degraded=current.degraded if current else 0,
         degraded_reasons=texts.degraded_reasons,
         incomplete_reasons=await listing.incomplete_reasons(tenant),
@@ -304,8 +304,8 @@ async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     if current is None:
         return []
     found, _ = await publishing.violations_at(opened.tenant, current.number, current.max_bucket_size)
-    pending = set(await planning.pending_changes(opened.tenant))
-    return [v for v in found if not v.ids or not set(v.ids) <= pending]
+    changes = set(await pending.pending_changes(opened.tenant))
+    return [v for v in found if not v.ids or not set(v.ids) <= changes]
 
 
 async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float = 0) -> RepairResult:

@@ -298,7 +298,8 @@ class DatasetStatus:
     forgetting: int = 0
     """Documents whose forgetting was begun: nobody is shown them, the next `forget` or `improve` removes them."""
     pending_covered: int = 0
-    """Of the pending ones, those that the served generation covers as they are, as after a rollback."""
+    """Beside them, those that the served generation covers as they are and the next improve places again, as after
+    a rollback."""
     degraded_reasons: dict[str, int] = field(default_factory=dict)
     """Why texts of the index are degraded, each reason with the number of texts."""
     incomplete_reasons: dict[str, int] = field(default_factory=dict)

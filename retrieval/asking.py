@@ -120,7 +120,7 @@ async def search(
         async with wave() as group:
             group.create_task(_require_data(scene))
             found = group.create_task(STRATEGIES[question.query_type](scene))
-            freshness = group.create_task(freshness_of(tenant, generation))
+            freshness = group.create_task(freshness_of(tenant, manifest, generation))
         findings = found.result()
         told.note(context_tokens=findings.evidence.context_tokens, prelude_tokens=findings.evidence.prelude_tokens)
     return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None

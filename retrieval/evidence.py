@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from overstory.models import Document, DocumentChunk, Entity, Generation, PendingChange, TextSummary
+from overstory.indexing.pending import count_pending
+from overstory.models import Document, DocumentChunk, Entity, Generation, Manifest, TextSummary
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
@@ -91,9 +92,9 @@ def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:
     )
 
 
-async def freshness_of(tenant: Tenant, generation: Generation | None) -> Freshness:
+async def freshness_of(tenant: Tenant, manifest: Manifest, generation: Generation | None) -> Freshness:
     """How current the index is: what a generation covers and what has changed since."""
-    pending = await tenant.count(PendingChange)
+    pending = (await count_pending(tenant, manifest, generation)).changed
     if generation is None:
         return Freshness(pending=pending)
     return Freshness(

@@ -165,7 +165,8 @@ def dataset(status: DatasetStatus, console: "Console") -> None:
     for name, value in (*_contents(status), *_index(status), *_store(status)):
         table.add_row(name, one_line(value))
     console.print(table)
-    if any((status.pending, status.incomplete, status.forgetting, status.stale, status.degraded, status.unpublished)):
+    waiting = (status.pending, status.pending_covered, status.incomplete, status.forgetting)
+    if any((*waiting, status.stale, status.degraded, status.unpublished)):
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 
 
@@ -200,8 +201,7 @@ def _index(status: DatasetStatus) -> Iterator[tuple[str, str]]:
 
 def _pending(status: DatasetStatus) -> str:
     """What the next improve has to do, in the words of what it is."""
-    differing = status.pending - status.pending_covered
-    parts = [f"{differing:,} new, changed or gone since"] if differing else []
+    parts = [f"{status.pending:,} new, changed or gone since"] if status.pending else []
     if status.pending_covered:
         parts.append(f"{status.pending_covered:,} that the next improve places again, as after a rollback")
     return "; ".join(parts) or ("all but those of unfinished documents" if status.incomplete else "all there are")

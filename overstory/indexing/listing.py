@@ -2,12 +2,10 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from overstory import ids
 from overstory.models import FORGETTING, INCOMPLETE, Document, GlobalContextSummary, TextSummary
 from overstory.results import DocumentEntry
 from overstory.stores.contract import Tenant
@@ -46,24 +44,19 @@ class Condition:
     """Cut by a forgetting, or withheld."""
     degraded_reasons: dict[str, int]
     """Why texts are degraded, the most frequent reason first."""
-    pending_covered: int
-    """Pending summaries that this generation covers as they are."""
 
 
-async def condition(tenant: Tenant, generation: int, pending: Collection[UUID]) -> Condition:
+async def condition(tenant: Tenant, generation: int) -> Condition:
     """Look through the texts that a generation sees; 0 for none."""
-    stale, reasons, covered = 0, Counter[str](), set[bytes]()
-    wanted = {key.bytes for key in pending}
-    columns = ["stale", "withheld", "degraded", *(["level", "child_ids"] if wanted else [])]
+    stale, reasons = 0, Counter[str]()
     if generation:
-        async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation):
+        async for batch in tenant.batches(
+            GlobalContextSummary, ["stale", "withheld", "degraded"], generation=generation
+        ):
             for row in batch.to_pylist():
                 stale += row["stale"] or row["withheld"]
                 reasons.update([row["degraded"]] if row["degraded"] else [])
-                if wanted and row["level"] == 0:
-                    covered.update(wanted.intersection(row["child_ids"]))
-    there = await tenant.get(TextSummary, [ids.uuid_of(key) for key in covered])
-    return Condition(stale=stale, degraded_reasons=dict(reasons.most_common()), pending_covered=len(there))
+    return Condition(stale=stale, degraded_reasons=dict(reasons.most_common()))
 
 
 async def incomplete_reasons(tenant: Tenant) -> dict[str, int]:

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from overstory import ids
 from overstory.errors import IndexMismatchError
 from overstory.indexing import forgetting, publishing
 from overstory.indexing.increment_plans import draw_increment
+from overstory.indexing.pending import pending_changes
 from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket
 from overstory.indexing.served import Served, finish, read_served
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
@@ -69,15 +69,6 @@ def choose_options(name: str, manifest: Manifest, asked: TreeOptions | None, pur
 def is_current(manifest: Manifest) -> bool:
     """Nothing of the served generation waits to be written better."""
     return manifest.current is not None and not manifest.current.degraded
-
-
-async def pending_changes(tenant: Tenant) -> list[UUID]:
-    if not await tenant.count(PendingChange):
-        return []
-    found: list[UUID] = []
-    async for batch in tenant.batches(PendingChange, ["key"]):
-        found += [ids.uuid_of(k) for k in batch.column("key").to_pylist()]
-    return found
 
 
 async def look_ahead(tenant: Tenant, manifest: Manifest, options: TreeOptions) -> BuildPlan:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.indexing import forgetting, publishing, removing
+from overstory.indexing.pending import keys_of
 from overstory.indexing.plans import IMPROVE, REBUILD
 from overstory.models import (
     OPEN_END,
@@ -23,7 +24,6 @@ from overstory.models import (
     Manifest,
     PendingChange,
     RelationshipLabel,
-    Row,
     TextSummary,
 )
 from overstory.results import RepairResult
@@ -59,7 +59,7 @@ async def repair(opened: OpenDataset, lease: Lease) -> RepairResult:
 
 
 async def _repair_contents(tenant: Tenant, embedder: Embedder) -> dict[str, int]:
-    documents = await _keys(tenant, Document)
+    documents = await keys_of(tenant, Document)
     orphans, chunks, mentioned = [], set(), set()
     async for batch in tenant.batches(DocumentChunk, ["key", "document_id", "mentions"]):
         for row in batch.to_pylist():
@@ -71,8 +71,8 @@ async def _repair_contents(tenant: Tenant, embedder: Embedder) -> dict[str, int]
     await removing.remove_chunks(tenant, embedder, orphans)
     summaries = await _remove_summaries(tenant, chunks)
     edges = await tenant.delete(Edge, await _unsupported_edges(tenant, mentioned))
-    entities = await tenant.delete(Entity, _absent(await _keys(tenant, Entity), mentioned))
-    labels = await tenant.delete(RelationshipLabel, _absent(await _keys(tenant, RelationshipLabel), mentioned))
+    entities = await tenant.delete(Entity, _absent(await keys_of(tenant, Entity), mentioned))
+    labels = await tenant.delete(RelationshipLabel, _absent(await keys_of(tenant, RelationshipLabel), mentioned))
     return {"chunks": len(orphans), "summaries": summaries, "entities": entities, "edges": edges, "labels": labels}
 
 
@@ -86,7 +86,7 @@ async def _remove_summaries(tenant: Tenant, chunks: Collection[bytes]) -> int:
 
 async def _unsupported_edges(tenant: Tenant, mentioned: Collection[bytes]) -> list[UUID]:
     """Edges that no chunk names, or that lack an end once what no chunk names is gone."""
-    entities = await _keys(tenant, Entity)
+    entities = await keys_of(tenant, Entity)
     gone = []
     async for batch in tenant.batches(Edge, ["key", "source_id", "target_id"]):
         for row in batch.to_pylist():
@@ -94,13 +94,6 @@ async def _unsupported_edges(tenant: Tenant, mentioned: Collection[bytes]) -> li
             if row["key"] not in mentioned or any(e not in entities or e not in mentioned for e in ends):
                 gone.append(ids.uuid_of(row["key"]))
     return gone
-
-
-async def _keys(tenant: Tenant, kind: type[Row]) -> set[bytes]:
-    found: set[bytes] = set()
-    async for batch in tenant.batches(kind, ["key"]):
-        found.update(batch.column("key").to_pylist())
-    return found
 
 
 def _absent(keys: Collection[bytes], mentioned: Collection[bytes]) -> list[UUID]:
@@ -159,7 +152,7 @@ async def _repair_marks(tenant: Tenant, manifest: Manifest) -> int:
 async def _repair_children(tenant: Tenant, manifest: Manifest) -> int:
     """Cut child ids that lead nowhere, and buckets that then have none; lowest level first."""
     seen = sorted((p for p in await _places(tenant) if p.is_seen(manifest.serving)), key=lambda p: (p.level, p.key))
-    there = {ids.uuid_of(key) for key in await _keys(tenant, TextSummary)}
+    there = {ids.uuid_of(key) for key in await keys_of(tenant, TextSummary)}
     lost: set[UUID] = set()
     cut: dict[UUID, Mapping[str, Any]] = {}
     empty = []
@@ -194,9 +187,9 @@ async def _remove_stray(tenant: Tenant, manifest: Manifest) -> int:
     """Changes of summaries that are gone and that the served tree does not name, unless they say that it was cut."""
     if await _is_cut(tenant, manifest):
         return 0
-    summaries = await _keys(tenant, TextSummary)
+    summaries = await keys_of(tenant, TextSummary)
     named = {c for p in await _places(tenant) if p.is_seen(manifest.serving) for c in p.child_ids}
-    pending = {ids.uuid_of(key) for key in await _keys(tenant, PendingChange) - summaries}
+    pending = {ids.uuid_of(key) for key in await keys_of(tenant, PendingChange) - summaries}
     return await tenant.delete(PendingChange, sorted(pending - named))
 
 

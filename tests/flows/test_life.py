@@ -347,3 +347,20 @@ async def test_what_is_forgotten_leaves_a_tree_as_tight_as_a_fresh_one():
     fresh = (await datasets.status("main_dataset")).level_sizes
     assert sum(left) <= 1.25 * sum(fresh)
     assert len(left) <= len(fresh) + 1
+
+
+async def test_after_a_rollback_answers_and_status_count_only_what_the_served_index_lacks():
+    await remember(documents(9))
+    await build()
+    await remember(documents(2, first=9), self_improvement=False)
+    await build()
+    await datasets.rollback("main_dataset", 1)
+    await remember(documents(1, first=11), self_improvement=False)
+    await forget("main_dataset", document="0.md")
+
+    status = await datasets.status("main_dataset")
+    (answer,) = await recall("What about Northstar?", "CHUNKS", datasets="main_dataset")
+
+    assert status.pending_covered > 0
+    assert status.pending == 4, "two of the newer generation, one that came after it, one that is gone"
+    assert (answer.freshness.generation, answer.freshness.pending) == (1, status.pending)

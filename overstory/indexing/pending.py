@@ -1,0 +1,71 @@
+"""What the index has yet to look at, and what of it the served tree covers all the same."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from overstory import ids
+from overstory.models import Generation, GlobalContextSummary, Manifest, PendingChange, Row, TextSummary
+from overstory.stores.contract import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """How many summaries the next improve looks at."""
+
+    changed: int
+    """New, changed or gone since."""
+    covered: int = 0
+    """In the generation as they are."""
+
+
+_Situation = tuple[int, ...]
+_covered: dict[UUID, tuple[_Situation, int]] = {}
+"""By dataset, how many changes were found covered and in which situation: to look takes a reading of all keys."""
+
+
+async def keys_of(tenant: Tenant, kind: type[Row]) -> set[bytes]:
+    found: set[bytes] = set()
+    async for batch in tenant.batches(kind, ["key"]):
+        found.update(batch.column("key").to_pylist())
+    return found
+
+
+async def pending_changes(tenant: Tenant) -> list[UUID]:
+    """The summaries that the next improve looks at."""
+    if not await tenant.count(PendingChange):
+        return []
+    return [ids.uuid_of(key) for key in sorted(await keys_of(tenant, PendingChange))]
+
+
+async def count_pending(tenant: Tenant, manifest: Manifest, generation: Generation | None) -> Pending:
+    """How far a generation is behind the summaries; None for no generation.
+
+    Where there has been a newer generation, as after a rollback, all that it placed otherwise is pending, and most
+    of that is covered. To tell takes a second call of the store, and several where the situation is new.
+    """
+    number = await tenant.count(PendingChange)
+    if generation is None or not number or generation.number == manifest.last_number:
+        return Pending(changed=number)
+    situation = (generation.number, manifest.last_number, number, await tenant.count(TextSummary))
+    known, covered = _covered.get(tenant.dataset_id, (None, 0))
+    if known != situation:
+        covered = await _count_covered(tenant, generation.number)
+        _covered[tenant.dataset_id] = (situation, covered)
+    return Pending(changed=number - covered, covered=covered)
+
+
+async def _count_covered(tenant: Tenant, generation: int) -> int:
+    pending = await keys_of(tenant, PendingChange) & await _placed(tenant, generation)
+    return len(pending & await keys_of(tenant, TextSummary))
+
+
+async def _placed(tenant: Tenant, generation: int) -> set[bytes]:
+    """The summaries below the level-0 buckets of a generation."""
+    found: set[bytes] = set()
+    async for batch in tenant.batches(GlobalContextSummary, ["level", "child_ids"], generation=generation):
+        for level, children in zip(
+            batch.column("level").to_pylist(), batch.column("child_ids").to_pylist(), strict=True
+        ):
+            if level == 0:
+                found.update(children)
+    return found
