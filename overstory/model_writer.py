@@ -121,14 +121,16 @@ class ModelWriter:
         model = self._settings.summarization_model or self.model
         return ChunkReading(graph=_graph(graph, chunk), summary=summary, model=model, usage=usage)
 
-    async def write_area(self, task: AreaTask, problems: Sequence[str], usage: Usage) -> AreaDraft:
+    async def write_area(
+        self, task: AreaTask, problems: Sequence[str], usage: Usage, *, again: bool = False
+    ) -> AreaDraft:
         """See `Writer.write_area`."""
         answer = await self._gateway.complete(
             _messages("write_area", _area_message(task), problems),
             schema=AreaAnswer,
             usage=usage,
             max_tokens=self._settings.output_tokens,
-            again=bool(problems),
+            again=again,
         )
         return _draft(self._parse(answer, AreaAnswer, self.model))
 

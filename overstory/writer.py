@@ -105,14 +105,18 @@ class Writer(Protocol):
         """
         ...
 
-    async def write_area(self, task: AreaTask, problems: Sequence[str], usage: Usage) -> AreaDraft:
+    async def write_area(
+        self, task: AreaTask, problems: Sequence[str], usage: Usage, *, again: bool = False
+    ) -> AreaDraft:
         """Propose the content of a bucket or the root.
 
         Args:
             problems: why the last proposal was refused, for another try; empty at first.
             usage: what the call took is added here, also when it fails.
+            again: another try for an area that was asked for before; counted as a retry.
 
         Raises:
+            ModelInputTooLongError: it does not fit the model's window, in spite of `input_tokens`.
             ModelOutputError: the answer can't be read as a draft.
             ModelError: the call failed.
         """

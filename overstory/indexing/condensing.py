@@ -43,6 +43,11 @@ def condense(inputs: Sequence[AreaInput], budget_tokens: int) -> tuple[AreaInput
     return tuple(kept[id(given)] for given in inputs if id(given) in kept)
 
 
+def halve(inputs: Sequence[AreaInput]) -> tuple[AreaInput, ...]:
+    """About half of the inputs, at least one of every child: for a model whose window is smaller than was thought."""
+    return condense(inputs, sum(map(cost_tokens, inputs)) // 2)
+
+
 def _shares(needs: Mapping[UUID, int], budget_tokens: int) -> dict[UUID, int]:
     """What each child may take: all it needs, or an equal part of what is left."""
     shares = {}

@@ -8,11 +8,12 @@ don't exist, missing sections, too much text, and drafts that mostly repeat them
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from overstory.checks import sentence_faults, talk_faults
-from overstory.errors import ModelInputError, ModelOutputError, ModelRefusedError
+from overstory.errors import ModelInputError, ModelInputTooLongError, ModelOutputError, ModelRefusedError
 from overstory.grounding import ungrounded
+from overstory.indexing.condensing import halve
 from overstory.indexing.rendering import EARLIER, render_area
 from overstory.models import AreaContent, Category, Fact, Usage
 from overstory.settings import OFFLINE
@@ -43,6 +44,8 @@ async def write_checked_area(
 ) -> CheckedArea:
     """Have an area written until it passes the gate, else take the fallback.
 
+    What is too long for the model after all is tried again with half of it, every child keeping a share.
+
     Args:
         writer: proposes; one by rules is taken at its word.
         task: what to write.
@@ -55,19 +58,22 @@ async def write_checked_area(
     """
     if writer.model == OFFLINE:  # rules don't do better in another try
         return CheckedArea(content=accept(await writer.write_area(task, (), usage), task))
-    problems: Sequence[str] = ()
-    for _ in range(attempts):
+    given, problems, too_long = task, list[str](), ""
+    for attempt in range(attempts):
         try:
-            draft = await writer.write_area(task, problems, usage)
+            draft = await writer.write_area(given, problems, usage, again=attempt > 0)
         except ModelOutputError as error:
-            problems = (error.reason,)
+            problems = [error.reason]
+            continue
+        except ModelInputTooLongError as error:
+            given, too_long = replace(given, inputs=halve(given.inputs)), str(error)
             continue
         except (ModelRefusedError, ModelInputError) as error:
             return fallback_area(task, fallback, str(error))
-        problems = check_draft(draft, task)
+        problems = check_draft(draft, given)
         if not problems:
-            return CheckedArea(content=accept(draft, task))
-    return fallback_area(task, fallback, "; ".join(problems))
+            return CheckedArea(content=accept(draft, given))
+    return fallback_area(task, fallback, "; ".join(problems) or too_long)
 
 
 def fallback_area(task: AreaTask, fallback: Callable[[AreaTask], AreaDraft], reason: str) -> CheckedArea:

@@ -44,7 +44,9 @@ class OfflineWriter:
             return await asyncio.to_thread(read_text, chunk.text)
         return read_text(chunk.text)
 
-    async def write_area(self, task: AreaTask, problems: Sequence[str], usage: Usage) -> AreaDraft:
+    async def write_area(
+        self, task: AreaTask, problems: Sequence[str], usage: Usage, *, again: bool = False
+    ) -> AreaDraft:
         """The same proposal every time: there is nothing that another try would change."""
         if sum(len(given.text) for given in task.inputs) > _LONG_TEXT:
             return await asyncio.to_thread(extractive_area, task)

@@ -237,7 +237,8 @@ async def test_the_root_is_asked_for_as_the_whole(server):
 async def test_a_further_try_counts_as_one_and_names_the_problems(server):
     usage = Usage()
 
-    await writer(server).write_area(area("Anna Hofer planned it."), ["fact 1: 4711 is not in its inputs"], usage)
+    problems = ["fact 1: 4711 is not in its inputs"]
+    await writer(server).write_area(area("Anna Hofer planned it."), problems, usage, again=True)
 
     assert "- fact 1: 4711 is not in its inputs" in server.chats[0].prompt
     assert (usage.calls, usage.retries) == (0, 1)

@@ -283,7 +283,7 @@ async def test_a_model_that_learns_is_not_replaced(server):
     assert "talks about the task" in server.chats[2].prompt
 
 
-@pytest.mark.parametrize("behaviour", [refuse(), refuse(as_error=False), too_long()], ids=["error", "answer", "long"])
+@pytest.mark.parametrize("behaviour", [refuse(), refuse(as_error=False)], ids=["error", "answer"])
 async def test_a_permanent_refusal_is_replaced_at_once(server, behaviour):
     server.when(behaviour)
 
@@ -291,6 +291,30 @@ async def test_a_permanent_refusal_is_replaced_at_once(server, behaviour):
 
     assert len(server.chats) <= 2
     assert checked.degraded
+    assert checked.content.facts
+
+
+async def test_what_is_too_long_after_all_is_asked_for_with_half_of_it(server):
+    long = task(*(f"{text} The gate is counted once more." * 8 for text in TEXTS))
+    usage = Usage()
+    server.when(too_long(), times=1)
+
+    checked = await written(server, long, usage=usage)
+
+    first, second = (estimate_tokens(chat.prompt) for chat in server.chats)
+    assert checked.degraded == ""
+    assert first - second > sum(estimate_tokens(given.text) for given in long.inputs) // 3
+    assert {key for fact in checked.content.facts for key in fact.inputs} == {"key-1", "key-2", "key-3"}
+    assert (usage.calls, usage.retries) == (1, 1)
+
+
+async def test_what_never_fits_is_replaced_and_says_so(server):
+    server.when(too_long())
+
+    checked = await written(server)
+
+    assert len(server.chats) <= 3
+    assert "maximum context length" in checked.degraded
     assert checked.content.facts
 
 

@@ -96,7 +96,7 @@ class RecordingWriter:
     async def read_chunk(self, chunk: Any) -> Any:
         raise AssertionError
 
-    async def write_area(self, task: Any, problems: Any, usage: Any) -> Any:
+    async def write_area(self, task: Any, problems: Any, usage: Any, *, again: bool = False) -> Any:
         raise AssertionError
 
 
