@@ -4,12 +4,14 @@ import asyncio
 import difflib
 from collections.abc import Set
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from overstory import ids
 from overstory.errors import DatasetNotFoundError, InvalidOptionError, PermissionDeniedError
 from overstory.models import Dataset, Manifest, Permission
 from overstory.runtime import OpenDataset, Runtime, check_embedding
+from overstory.stores.contract import Tenant
 
 DEFAULT_USER = "default_user"
 MAX_NAME_CHARACTERS = 300
@@ -47,14 +49,36 @@ async def find_dataset(
 
 
 async def find_index(runtime: Runtime, name: str | UUID, user: User) -> tuple[OpenDataset, Manifest]:
-    """Open a dataset for reading, by name or id, with what is published of its index; errors as `find_dataset`."""
-    who, store = user_id(user), runtime.store
-    dataset = await _visible(runtime, name, who)
-    permissions, tenant, manifest = await asyncio.gather(
+    """Open a dataset for reading, by name or id, with what is published of its index; errors as `find_dataset`.
+
+    Where it is the dataset that was last found by this name, all that is asked of the store is asked at once.
+    """
+    who = user_id(user)
+    guess = runtime.found.get((who, name))
+    early = asyncio.create_task(_open_index(runtime, guess, who)) if guess else None
+    try:
+        dataset = await _visible(runtime, name, who)
+        opened = await early if early and dataset == guess else await _open_index(runtime, dataset, who)
+    finally:
+        await _drop(early)
+    permissions, tenant, manifest = opened
+    _check(runtime, dataset, permissions, Permission.READ)
+    runtime.keep_found(who, name, dataset)
+    return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime), manifest
+
+
+async def _open_index(runtime: Runtime, dataset: Dataset, who: UUID) -> tuple[frozenset[Permission], Tenant, Manifest]:
+    store = runtime.store
+    return await asyncio.gather(
         store.permissions(dataset.id, who), store.tenant(dataset), store.read_manifest(dataset.id)
     )
-    _check(runtime, dataset, permissions, Permission.READ)
-    return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime), manifest
+
+
+async def _drop(task: "asyncio.Task[Any] | None") -> None:
+    """End a task whose result, or error, nobody needs."""
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def find_or_create_dataset(runtime: Runtime, name: str, user: User) -> OpenDataset:

@@ -17,6 +17,7 @@ from overstory.stores.opening import open_store
 from overstory.stores.watched import watched
 from overstory.writer import Embedder, Writer
 
+_MOST_FOUND = 10_000
 _ARROW_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
 
@@ -26,7 +27,14 @@ class Runtime:
     store: Store
     embedder: Embedder
     writer: Writer
+    found: dict[tuple[UUID, str | UUID], Dataset] = field(default_factory=dict)
+    """What a user's name for a dataset last meant: a guess, to ask more at once."""
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+    def keep_found(self, user_id: UUID, name: str | UUID, dataset: Dataset) -> None:
+        if len(self.found) >= _MOST_FOUND:
+            self.found.clear()
+        self.found[user_id, name] = dataset
 
     async def close(self) -> None:
         for closer in self._closers:

@@ -1,10 +1,13 @@
 """Whose dataset a name means."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
-from overstory import datasets, remember
-from overstory.access import user_id
-from overstory.errors import PermissionDeniedError
+from overstory import datasets, forget, remember
+from overstory.access import find_index, user_id
+from overstory.errors import DatasetNotFoundError, PermissionDeniedError
 from overstory.models import Permission
 from overstory.runtime import current_runtime
 
@@ -41,3 +44,60 @@ async def test_reading_is_no_right_to_write():
         await remember("Luis Ortega tests Bluebird.", str(theirs.dataset_id), user="guest")
 
     assert (await datasets.status(theirs.dataset_id, "owner")).documents == 1
+
+
+class Asked:
+    """A store that counts in how many rounds it is asked: calls that are made at once are one."""
+
+    def __init__(self, store):
+        self._store, self.rounds, self._open = store, 0, 0
+
+    def __getattr__(self, name):
+        method = getattr(self._store, name)
+
+        async def call(*args):
+            self.rounds += not self._open
+            self._open += 1
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            self._open -= 1
+            return await method(*args)
+
+        return call
+
+
+async def test_a_dataset_that_was_found_before_is_opened_in_one_round():
+    await remember("Anna Hofer leads Northstar.", user="owner")
+    runtime = await current_runtime()
+    watched = replace(runtime, store=Asked(runtime.store), found={})
+
+    for rounds in (2, 3, 4):
+        opened, _ = await find_index(watched, "main_dataset", "owner")
+        assert opened.dataset.name == "main_dataset"
+        assert watched.store.rounds == rounds
+
+
+async def test_what_a_name_meant_before_is_not_what_it_means_now():
+    first = await remember("Anna Hofer leads Northstar.", user="owner")
+    runtime = await current_runtime()
+    await find_index(runtime, "main_dataset", "owner")
+    await forget("main_dataset", user="owner")
+    with pytest.raises(DatasetNotFoundError):
+        await find_index(runtime, "main_dataset", "owner")
+
+    second = await remember("Luis Ortega tests Bluebird.", user="owner")
+    opened, _ = await find_index(runtime, "main_dataset", "owner")
+
+    assert opened.dataset.id == second.dataset_id != first.dataset_id
+
+
+async def test_a_right_that_was_taken_away_is_gone_at_once():
+    theirs = await remember("Anna Hofer leads Northstar.", user="owner")
+    await share(theirs.dataset_id, Permission.READ)
+    runtime = await current_runtime()
+    await find_index(runtime, theirs.dataset_id, "guest")
+
+    await share(theirs.dataset_id)
+
+    with pytest.raises(DatasetNotFoundError):
+        await find_index(runtime, theirs.dataset_id, "guest")
