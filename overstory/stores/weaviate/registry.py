@@ -30,7 +30,7 @@ from overstory.errors import DatasetNotFoundError, LeaseLostError, StoreDamagedE
 from overstory.models import Dataset, Lease, Manifest, Permission
 from overstory.stores import leases
 from overstory.stores.leases import LeaseRecord
-from overstory.stores.weaviate import schema, writing
+from overstory.stores.weaviate import schema, wire, writing
 from overstory.stores.weaviate.connecting import Link
 from overstory.stores.weaviate.reading import MOST, PAGE
 
@@ -39,6 +39,7 @@ ACTIVE: Final = "active"
 DELETING: Final = "deleting"
 DROPPED: Final = "dropped"
 DATASET, GRANT, MANIFEST, LEASE, SCHEMA = "dataset", "grant", "manifest", "lease", "schema"
+_PROPERTIES = ("record", "status", "dataset_id", "user_id", "body")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +173,7 @@ async def datasets_of_all_states(link: Link) -> list[Registered]:
 async def datasets_with_records(link: Link) -> frozenset[UUID]:
     """Datasets of which a grant, a manifest or a lease is stored, whether they are there or not."""
     condition = Filter.by_property("record").contains_any([GRANT, MANIFEST, LEASE])
-    return frozenset(UUID(int=record["dataset_id"].int) for _, record in await _matching(link, condition))
+    return frozenset(record["dataset_id"] for _, record in await _matching(link, condition))
 
 
 # --- grants ----------------------------------------------------------------------------------------
@@ -323,8 +324,10 @@ async def _matching(link: Link, condition: Any) -> list[tuple[UUID, dict[str, An
 
 
 async def _fetch(link: Link, condition: Any, limit: int, offset: int = 0) -> list[tuple[UUID, dict[str, Any]]]:
-    found = await link.read(lambda: link.registry.query.fetch_objects(filters=condition, limit=limit, offset=offset))
-    return [(UUID(int=stored.uuid.int), stored.properties) for stored in found.objects]
+    found = await link.read(
+        lambda: wire.fetch(link.registry, _PROPERTIES, limit=limit, condition=condition, offset=offset)
+    )
+    return [(stored.key, {name: stored[name] for name in _PROPERTIES}) for stored in found]
 
 
 async def _write(link: Link, key: UUID, record: str, **properties: Any) -> None:
