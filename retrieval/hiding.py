@@ -92,12 +92,10 @@ class _VisibleTenant:
             rows = group.create_task(self._tenant.areas(ids, generation))
         return [shown(row, hidden.result()) for row in rows.result()]
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
-        async with wave() as group:
-            hidden = group.create_task(self._hidden())
-            edges = group.create_task(self._tenant.edges_between(node_ids))
-        keys = hidden.result().keys
-        return [edge for edge in edges.result() if edge.key not in keys] if keys else edges.result()
+    async def edges_between(self, node_ids: Sequence[UUID], *, limit: int | None = None) -> list[LeanEdge]:
+        return await self._search(
+            lambda count: self._tenant.edges_between(node_ids, limit=count), limit, attrgetter("key")
+        )
 
     async def find(
         self, kind: type[Row], field: str, values: Sequence[UUID | str], *, limit: int | None = None

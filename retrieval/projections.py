@@ -33,6 +33,10 @@ Node: TypeAlias = Entity | DocumentChunk | TextSummary
 MAX_NEIGHBORHOOD_NODES = 2_000
 """A neighbourhood stops growing here: the steps beyond are left out."""
 MAX_EDGES_A_STEP = 2_000
+EDGES_A_MATCH = 4
+"""Edges between what matched, for each match, from which on they are those of the nearest matches alone."""
+NEAREST_SHARE = 4
+"""The nearest matches are one in so many."""
 _BLOCK = 256
 
 
@@ -61,13 +65,25 @@ async def matching(tenant: Tenant, vector: Vector, limit: int | None) -> Materia
         summaries = group.create_task(tenant.search_rows(TextSummary, vector, limit, without=("entity_ids",)))
         labels = group.create_task(tenant.search_vectors(RelationshipLabel, vector, limit))
     nodes: Iterable[tuple[Node, float]] = chain(entities.result(), chunks.result(), summaries.result())
+    near = [entity.id for entity, _ in entities.result()]
     return Material(
         entities=[entity for entity, _ in entities.result()],
         chunks=[chunk for chunk, _ in chunks.result()],
         summaries=[summary for summary, _ in summaries.result()],
-        edges=await tenant.edges_between([entity.id for entity, _ in entities.result()]),
+        edges=await tenant.edges_between(near) if limit is None else await _edges_near(tenant, near, limit),
         distances={node.id: distance for node, distance in nodes} | {hit.key: hit.score for hit in labels.result()},
     )
+
+
+async def _edges_near(tenant: Tenant, entity_ids: Sequence[UUID], limit: int) -> list[LeanEdge]:
+    """The edges between entities, nearest first; where everything is tied to everything, those between the nearest.
+
+    They are asked for together: which of the two is needed, only the answer tells.
+    """
+    async with wave() as group:
+        edges = group.create_task(tenant.edges_between(entity_ids, limit=EDGES_A_MATCH * limit))
+        nearest = group.create_task(tenant.edges_between(entity_ids[: max(limit // NEAREST_SHARE, 2)]))
+    return edges.result() if len(edges.result()) < EDGES_A_MATCH * limit else nearest.result()
 
 
 async def _read(

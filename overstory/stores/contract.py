@@ -113,8 +113,8 @@ class Tenant(Protocol):
         """For each value, how many rows `find` would name for it alone (0 included)."""
         ...
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
-        """Edges that have both ends among these entities, in no order."""
+    async def edges_between(self, node_ids: Sequence[UUID], *, limit: int | None = None) -> list[LeanEdge]:
+        """Edges that have both ends among these entities, in no order; any `limit` of them where there are more."""
         ...
 
     async def search_vectors(

@@ -130,10 +130,11 @@ class MemoryTenant:
         counts = Counter(value for row in self._own(kind) for value in _values(row, field))
         return {value: counts[value] for value in values}
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
+    async def edges_between(self, node_ids: Sequence[UUID], *, limit: int | None = None) -> list[LeanEdge]:
+        checks.check_limit(limit)
         nodes = set(node_ids)
         edges = [stored.row for stored in self._rows.of(Edge).values() if isinstance(stored.row, Edge)]
-        return [LeanEdge.of(edge) for edge in edges if edge.source_id in nodes and edge.target_id in nodes]
+        return [LeanEdge.of(edge) for edge in edges if edge.source_id in nodes and edge.target_id in nodes][:limit]
 
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None

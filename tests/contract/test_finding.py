@@ -175,3 +175,31 @@ async def test_several_relations_of_one_pair_are_all_there(tenant):
     found = await tenant.edges_between([a, b, a])
 
     assert sorted(found) == sorted(map(LeanEdge.of, edges))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+async def test_edges_between_are_at_most_so_many_as_asked_for(tenant, limit):
+    a, b, c, outside = some_keys(4)
+    inside = [row(Edge, tenant.dataset_id, source_id=s, target_id=t) for s, t in ((a, b), (b, a), (b, c))]
+    await tenant.put([*inside, row(Edge, tenant.dataset_id, source_id=a, target_id=outside)])
+
+    found = await tenant.edges_between([a, b, c], limit=limit)
+
+    assert len(found) == min(limit, len(inside))
+    assert set(found) <= set(map(LeanEdge.of, inside))
+
+
+async def test_a_limit_holds_among_many_nodes_too(tenant):
+    nodes = some_keys(600)
+    edges = [row(Edge, tenant.dataset_id, source_id=one, target_id=nodes[0]) for one in nodes]
+    await tenant.put(edges)
+
+    found = await tenant.edges_between(nodes, limit=40)
+
+    assert len(found) == 40
+    assert set(found) <= set(map(LeanEdge.of, edges))
+
+
+async def test_no_edges_between_is_no_limit(tenant):
+    with pytest.raises(ValueError, match="limit"):
+        await tenant.edges_between(some_keys(2), limit=0)

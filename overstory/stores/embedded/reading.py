@@ -101,15 +101,17 @@ def tally(
     return counts
 
 
-def edges_between(connection: apsw.Connection, node_ids: Sequence[UUID]) -> list[LeanEdge]:
+def edges_between(connection: apsw.Connection, node_ids: Sequence[UUID], limit: int | None = None) -> list[LeanEdge]:
     if not node_ids:
         return []
     # The plus keeps SQLite from looking for the targets by their index, which would try every pair of ends.
-    sql = f"SELECT {_LEAN_EDGE} FROM Edge t WHERE t.source_id IN carray(?) AND +t.target_id IN carray(?)"
+    sql = f"SELECT {_LEAN_EDGE} FROM Edge t WHERE t.source_id IN carray(?) AND +t.target_id IN carray(?) LIMIT ?"
     ends = _blobs(dict.fromkeys(node_ids))
     return [
         LeanEdge(uuid_of(key), dataset_id_of(home), uuid_of(source), name, uuid_of(target), text, importance, feedback)
-        for key, home, source, name, target, text, importance, feedback in fetch(connection, sql, (ends, ends))
+        for key, home, source, name, target, text, importance, feedback in fetch(
+            connection, sql, (ends, ends, -1 if limit is None else limit)
+        )
     ]
 
 

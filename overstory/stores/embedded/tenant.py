@@ -78,8 +78,9 @@ class EmbeddedTenant:
         checks.check_findable(kind, field)
         return await self._read(reading.tally, self._scope, kind, field, values)
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
-        return await self._read(reading.edges_between, node_ids)
+    async def edges_between(self, node_ids: Sequence[UUID], *, limit: int | None = None) -> list[LeanEdge]:
+        checks.check_limit(limit)
+        return await self._read(reading.edges_between, node_ids, limit)
 
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None

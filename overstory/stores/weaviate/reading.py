@@ -215,16 +215,19 @@ async def _tally_some(rows: Rows, field: str, values: Sequence[Any]) -> dict[Any
     return counts
 
 
-async def edges_between(rows: Rows, node_ids: Sequence[UUID]) -> list[LeanEdge]:
+async def edges_between(rows: Rows, node_ids: Sequence[UUID], limit: int | None) -> list[LeanEdge]:
     nodes = set(node_ids)
     if not nodes:
         return []
-    # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
-    also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
     read = lean_edges(rows.scope.known)
     wanted = [name for name in LeanEdge._fields if name != "key" and name not in rows.scope.known]
+    # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
+    also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
+    if limit is not None and limit < MOST and also is not None:
+        few = await rows.fetch(both(Filter.by_property("source_id").contains_any(list(nodes)), also), limit, wanted)
+        return [read(stored) for stored in few]
     found = await rows.holding("source_id", nodes, wanted, also=also)
-    return [edge for stored in found.values() if (edge := read(stored)).target_id in nodes]
+    return [edge for stored in found.values() if (edge := read(stored)).target_id in nodes][:limit]
 
 
 async def areas(rows: Rows, ids: Sequence[UUID], generation: int) -> list[GlobalContextSummary]:

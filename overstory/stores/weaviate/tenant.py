@@ -72,8 +72,9 @@ class WeaviateTenant:
         checks.check_findable(kind, field)
         return await reading.tally(await self._rows(kind), field, values)
 
-    async def edges_between(self, node_ids: Sequence[UUID]) -> list[LeanEdge]:
-        return await reading.edges_between(await self._rows(Edge), node_ids)
+    async def edges_between(self, node_ids: Sequence[UUID], *, limit: int | None = None) -> list[LeanEdge]:
+        checks.check_limit(limit)
+        return await reading.edges_between(await self._rows(Edge), node_ids, limit)
 
     async def search_vectors(
         self, kind: type[Row], vector: Vector, limit: int | None, *, generation: int | None = None

@@ -169,3 +169,31 @@ async def test_a_node_set_keeps_the_nearest_of_each_kind():
     assert isinstance(material.chunks[0], DocumentChunk)
     assert isinstance(material.summaries[0], TextSummary)
     assert material.chunks[0].text.startswith("Mara Lind")
+
+
+def everybody_knows_everybody(count):
+    pairs = [(f"Name {a}", f"Name {b}") for a in range(count) for b in range(count) if a != b]
+    names = tuple(f"Name {n}" for n in range(count))
+    return [Note(source="all.md", text="All know all.", names=names, relations=[(a, "knows", b) for a, b in pairs])]
+
+
+async def test_where_all_is_tied_to_all_the_edges_are_those_of_the_nearest():
+    world = await make_world(everybody_knows_everybody(16))
+    vector = world.embedder.embed_now(["Name 3 and Name 5"])[0]
+
+    material = await matching(world.tenant, vector, 16)
+
+    nearest = {entity.id for entity in material.entities[:4]}
+    assert len(material.entities) == 16
+    assert len(material.edges) == 4 * 3
+    assert all({edge.source_id, edge.target_id} <= nearest for edge in material.edges)
+
+
+async def test_all_edges_are_there_where_they_are_not_too_many():
+    world = await make_world(everybody_knows_everybody(8))
+    vector = world.embedder.embed_now(["Name 3 and Name 5"])[0]
+
+    limited, everything = await matching(world.tenant, vector, 16), await matching(world.tenant, vector, None)
+
+    assert sorted(limited.edges) == sorted(everything.edges)
+    assert len(everything.edges) == 8 * 7
