@@ -17,17 +17,17 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.errors import StoreError
-from overstory.models import DocumentChunk, Fact, GlobalContextSummary, TextSummary
+from overstory.models import DocumentChunk, Fact, GlobalContextSummary
 from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
 from .context import WORLD_SUMMARY, clean_markdown, clean_name
-from .evidence import sources_of
 from .passages import by_words
 from .prelude import PRELUDE_SHARE, Area, LocalT, Prelude, shorter, without_prelude
 from .ranking import word_weights
 from .scene import Scene
+from .sources import sources_of_summaries
 
 MAX_FACTS: Final = 12
 """Where no budget says so."""
@@ -89,10 +89,8 @@ async def find_prelude(scene: Scene, root: Prelude, local: Local, budget_tokens:
     chosen = await asyncio.to_thread(choose, scene.question.search_text, rows, local)
     if not chosen:
         return short
-    leaves = sorted({leaf for one in chosen for leaf in one.fact.summary_ids})
-    summaries = await scene.tenant.get(TextSummary, leaves)
-    names = await sources_of(scene.tenant, (summary.document_id for summary in summaries))
-    sources = {summary.id: names.get(summary.document_id, "") for summary in summaries}
+    sources = await sources_of_summaries(scene.tenant, {leaf for one in chosen for leaf in one.fact.summary_ids})
+    short = replace(short, sources={**short.sources, **sources})
     for count in range(len(chosen), 0, -1):
         prelude = replace(short, areas=render_areas(chosen[:count], sources))
         if budget_tokens is None or estimate_tokens(prelude.text) + _BLANK_LINE <= budget_tokens:

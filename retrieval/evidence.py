@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from overstory.indexing.pending import count_pending
-from overstory.models import Document, DocumentChunk, Entity, Generation, Manifest, TextSummary
+from overstory.models import DocumentChunk, Entity, Generation, Manifest, TextSummary
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
 from .context import titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
+from .sources import sources_of
 
 
 def triplets_of(fragment: Fragment) -> tuple[Triplet, ...]:
@@ -56,21 +57,10 @@ async def passages_of(
     )
 
 
-async def sources_of(tenant: Tenant, document_ids: Iterable[UUID]) -> dict[UUID, str]:
-    keys = sorted(set(document_ids))
-    documents = await tenant.get(Document, keys) if keys else []
-    return {document.id: document.source for document in documents}
-
-
-async def areas_of(tenant: Tenant, prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence, ...]]:
+def areas_of(prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence, ...]]:
     """The root and the areas of a prelude, each with the documents that its facts rest on."""
-    given = [*([prelude.root] if prelude.root else []), *prelude.areas]
-    keys = sorted({summary for area in given for summary in _leaves(area)})
-    summaries = await tenant.get(TextSummary, keys, without=("entity_ids",)) if keys else []
-    sources = await sources_of(tenant, (summary.document_id for summary in summaries))
-    by_summary = {summary.id: sources.get(summary.document_id, "") for summary in summaries}
-    root = _area(prelude.root, by_summary) if prelude.root else None
-    return root, tuple(_area(area, by_summary) for area in prelude.areas)
+    root = _area(prelude.root, prelude.sources) if prelude.root else None
+    return root, tuple(_area(area, prelude.sources) for area in prelude.areas)
 
 
 def _leaves(area: Area) -> set[UUID]:

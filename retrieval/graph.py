@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
-from overstory.results import Evidence
+from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
@@ -22,16 +22,21 @@ from .waves import wave
 
 async def graph_completion(scene: Scene) -> Findings:
     async with wave() as group:
-        local = group.create_task(find_fragment(scene))
+        local = group.create_task(_find_with_passages(scene))
         before = group.create_task(read_prelude(scene))
-    prelude, fit, budget = before.result(), partial(fit_fragment, local.result()), scene.question.context_token_budget
+    (found, passages), prelude = local.result(), before.result()
+    fit, budget = partial(fit_fragment, found), scene.question.context_token_budget
     if prelude.available and scene.question.index_mode == ADAPTIVE:
-        distances = local.result().distances
-        (fragment, text), prelude = await fit_adaptive(scene, prelude, fit, _shown, distances)
+        (fragment, text), prelude = await fit_adaptive(scene, prelude, fit, _shown, found.distances)
     else:
         (fragment, text), prelude = fit_beside(prelude, fit, budget)
     context = join(prelude.text, text)
-    return Findings(context=context, evidence=await _evidence(scene, fragment, prelude, context))
+    return Findings(context=context, evidence=_evidence(fragment, passages, prelude, context))
+
+
+async def _find_with_passages(scene: Scene) -> tuple[Fragment, tuple[Passage, ...]]:
+    fragment = await find_fragment(scene)
+    return fragment, await passages_of(scene.tenant, texts_of(fragment))
 
 
 def _shown(fragment: Fragment) -> set[UUID]:
@@ -42,7 +47,8 @@ async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str])
     """A fragment as the context of an answer, nothing of the index before it."""
     kept, text = fit_fragment(fragment, scene.question.context_token_budget)
     prelude = Prelude(notes=tuple(notes) if text else ())
-    return Findings(context=text, evidence=await _evidence(scene, kept, prelude, text))
+    passages = await passages_of(scene.tenant, texts_of(kept))
+    return Findings(context=text, evidence=_evidence(kept, passages, prelude, text))
 
 
 async def find_fragment(scene: Scene) -> Fragment:
@@ -70,15 +76,13 @@ async def _project(scene: Scene) -> Material:
     return await neighborhood(tenant, vector, found, question.neighborhood_depth)
 
 
-@step(Kind.RECALL, "gather evidence")
-async def _evidence(scene: Scene, fragment: Fragment, prelude: Prelude, context: str) -> Evidence:
-    async with wave() as group:
-        passages = group.create_task(passages_of(scene.tenant, texts_of(fragment)))
-        areas = group.create_task(areas_of(scene.tenant, prelude))
-    root, chosen = areas.result()
+def _evidence(fragment: Fragment, passages: Sequence[Passage], prelude: Prelude, context: str) -> Evidence:
+    """Where a context comes from; `passages` are of a fragment that it is a part of."""
+    root, chosen = areas_of(prelude)
+    shown = _shown(fragment)
     return Evidence(
         triplets=triplets_of(fragment),
-        passages=passages.result(),
+        passages=tuple(passage for passage in passages if passage.id in shown),
         root=root,
         areas=chosen,
         prelude_tokens=estimate_tokens(prelude.text),

@@ -96,7 +96,7 @@ async def hybrid_completion(scene: Scene) -> Findings:
     else:
         (lanes, text), prelude = fit_beside(prelude, fit, room)
     context = join(_section(GLOBAL_CONTEXT, prelude.text), text)
-    return Findings(context=context, evidence=await _evidence(scene, lanes, prelude, context))
+    return Findings(context=context, evidence=_evidence(lanes, prelude, context))
 
 
 def _shown(lanes: Lanes) -> set[UUID]:
@@ -219,9 +219,8 @@ def _render_entity(entity: Entity, bullets: Sequence[str]) -> str:
     return "\n".join([*(line for line in lines if line), *(f"- {bullet}" for bullet in bullets)])
 
 
-@step(Kind.RECALL, "gather evidence")
-async def _evidence(scene: Scene, lanes: Lanes, prelude: Prelude, context: str) -> Evidence:
-    root, areas = await areas_of(scene.tenant, prelude)
+def _evidence(lanes: Lanes, prelude: Prelude, context: str) -> Evidence:
+    root, areas = areas_of(prelude)
     return Evidence(
         triplets=triplets_of(lanes.fragment),
         passages=lanes.passages,

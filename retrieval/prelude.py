@@ -10,8 +10,8 @@ Relevant areas:
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, join
 from .projections import covers_dataset
 from .question import PLAIN
 from .scene import QueryVector, Scene
+from .sources import sources_of_summaries
 from .waves import wave
 
 SPARE_AREAS: Final = 5
@@ -51,6 +52,8 @@ class Area(NamedTuple):
 class Prelude:
     root: Area | None = None
     areas: tuple[Area, ...] = ()
+    sources: Mapping[UUID, str] = field(default_factory=dict)
+    """Of the summaries that its facts rest on, the sources of their documents."""
     notes: tuple[str, ...] = ()
     available: bool = False
     """The index was asked for and could be read."""
@@ -93,8 +96,14 @@ async def _read(scene: Scene, root_id: UUID, generation: int) -> Prelude:
         root = group.create_task(scene.tenant.areas([root_id], generation))
         areas = group.create_task(find_areas(scene.tenant, scene.vector, scene.dataset.id, generation, count))
     served = [Area(row, 0.0, clean_markdown(row.text)) for row in root.result() if _served(row)]
-    notes = _notes([*root.result(), *(area.row for area in areas.result())])
-    return Prelude(root=served[0] if served else None, areas=tuple(areas.result()), notes=notes, available=True)
+    given = [area.row for area in (*served, *areas.result())]
+    return Prelude(
+        root=served[0] if served else None,
+        areas=tuple(areas.result()),
+        sources=await sources_of_summaries(scene.tenant, set[UUID]().union(*map(_leaves, given))),
+        notes=_notes([*root.result(), *(area.row for area in areas.result())]),
+        available=True,
+    )
 
 
 def _served(row: GlobalContextSummary) -> bool:

@@ -177,8 +177,8 @@ class World:
             for source, name, target in note.relations
         ]
         labels = [
-            RelationshipLabel(id=ids.label_id(home, e.relationship_name), dataset_id=home, name=e.relationship_name)
-            for e in edges
+            RelationshipLabel(id=ids.label_id(home, name), dataset_id=home, name=name)
+            for name in dict.fromkeys(edge.relationship_name for edge in edges)
         ]
         graph = ChunkGraph(
             mentions=tuple(Mention(name=e.name, type=e.type, description=f"in {note.source}") for e in entities),

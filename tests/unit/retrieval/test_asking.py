@@ -269,7 +269,7 @@ class Rounds:
     ("query_type", "index", "rounds"),
     [
         ("GRAPH_COMPLETION", False, 3),
-        ("GRAPH_COMPLETION", True, 4),
+        ("GRAPH_COMPLETION", True, 3),
         ("HYBRID_COMPLETION", False, 5),
         ("CHUNKS", False, 3),
         ("SUMMARIES", False, 3),
