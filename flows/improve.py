@@ -55,7 +55,7 @@ async def enrich(dataset_id: UUID, held: HeldLease) -> Reading:
     unfinished = await tasks.enrich.find_unfinished(dataset_id, held.lease)
     if not unfinished.document_ids:
         return Reading()
-    return await read_chunks(dataset_id, unfinished.document_ids, unfinished.chunk_ids)
+    return await read_chunks(dataset_id, unfinished.document_ids, unfinished.unread, unfinished.read)
 
 
 async def _enrich_and_index(

@@ -51,7 +51,7 @@ async def remember(
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
         report = await tasks.read.read_sources(dataset_id, data, node_set, fetched)
-        read = await read_chunks(dataset_id, report.document_ids, report.chunk_ids)
+        read = await read_chunks(dataset_id, report.document_ids, report.unread, report.read)
     return RememberResult(
         dataset=opened.dataset.name,
         dataset_id=dataset_id,
@@ -66,8 +66,12 @@ async def remember(
     )
 
 
-async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids: Sequence[UUID]) -> Reading:
-    """Read the chunks of documents, batch by batch, then finish the documents.
+async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids: Sequence[UUID], read: int) -> Reading:
+    """Read chunks of documents, batch by batch, then finish the documents.
+
+    Args:
+        chunk_ids: those that are left to be read.
+        read: how many chunks of the documents were read before.
 
     Raises:
         ModelError, StoreError: the first failure, after what was under way has been stored.
@@ -80,7 +84,8 @@ async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids:
         part = chunk_ids[first : first + size]
         return await tasks.extract.extract_chunks(dataset_id, part, first=first, of=len(chunk_ids))
 
-    watcher().begin(STAGE, len(chunk_ids))
+    watcher().begin(STAGE, read + len(chunk_ids))
+    watcher().advance(STAGE, read)
     reports, failures = await batches.run(firsts, extract, at_once=batches.batches_at_once(runtime.settings, size))
     watcher().end(STAGE)
     if failures:

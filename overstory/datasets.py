@@ -27,7 +27,7 @@ from overstory.indexing.tree.verification import Violation
 from overstory.layout import retrieval, tasks
 from overstory.models import (
     FORGETTING,
-    INCOMPLETE,
+    UNFINISHED,
     Dataset,
     Document,
     DocumentChunk,
@@ -179,7 +179,7 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         id=opened.dataset.id,
         documents=await tenant.count(Document) - leaving,
         forgetting=leaving,
-        incomplete=len(await tenant.find(Document, "state", [INCOMPLETE])),
+        incomplete=len(await tenant.find(Document, "state", UNFINISHED)),
         chunks=await tenant.count(DocumentChunk),
         entities=await tenant.count(Entity),
         edges=await tenant.count(Edge),

@@ -25,7 +25,9 @@ Vectors: TypeAlias = NDArray[np.float32]
 OPEN_END = 2**53 - 1
 """`valid_to` of a row that nothing has replaced yet (the largest integer every store keeps exactly)."""
 DEFAULT_WEIGHT = 0.5
-COMPLETE, INCOMPLETE, FORGETTING = "complete", "incomplete", "forgetting"
+COMPLETE, INCOMPLETE, BEGUN, FORGETTING = "complete", "incomplete", "begun", "forgetting"
+UNFINISHED = (INCOMPLETE, BEGUN)
+"""States of documents that the next improve finishes."""
 
 
 # --- what a chunk says -----------------------------------------------------------------------------
@@ -114,8 +116,8 @@ class Document:
     """In the order of the text."""
     importance_weight: float = DEFAULT_WEIGHT
     state: str = INCOMPLETE
-    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`.
-    `forgetting` while it is being removed: whoever comes next finishes that."""
+    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`,
+    or `begun` as long as no version of it has ever been complete. `forgetting` while it is being removed: whoever comes next finishes that."""
 
     @property
     def key(self) -> UUID:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.indexing import documents, forgetting, removing
-from overstory.models import INCOMPLETE, Document, DocumentChunk, Lease
+from overstory.models import UNFINISHED, Document, DocumentChunk, Lease
 from overstory.runtime import open_dataset
 
 from .policies import task
@@ -17,7 +17,10 @@ _DOCUMENTS = 512
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
     document_ids: tuple[UUID, ...]
-    chunk_ids: tuple[UUID, ...]
+    unread: tuple[UUID, ...] = ()
+    """Chunks of theirs that are left to be read."""
+    read: int = 0
+    """How many are read already."""
 
 
 @task(lambda call: "find what is incomplete")
@@ -26,8 +29,14 @@ async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
     opened = await open_dataset(dataset_id)
     tenant = opened.tenant
     await forgetting.forget(opened, lease)
-    rows = await tenant.get(Document, await tenant.find(Document, "state", [INCOMPLETE]))
-    return Unfinished(document_ids=tuple(d.id for d in rows), chunk_ids=tuple(c for d in rows for c in d.chunk_ids))
+    rows = await tenant.get(Document, await tenant.find(Document, "state", UNFINISHED))
+    unread, read = list[UUID](), 0
+    for first in range(0, len(rows), _DOCUMENTS):
+        chunks = await tenant.get(DocumentChunk, [c for d in rows[first : first + _DOCUMENTS] for c in d.chunk_ids])
+        finished = await documents.read_of(tenant, chunks)
+        unread += [c.id for c in chunks if c.id not in finished]
+        read += len(finished)
+    return Unfinished(document_ids=tuple(d.id for d in rows), unread=tuple(unread), read=read)
 
 
 @task(lambda call: f"finish {len(call['document_ids'])} documents")

@@ -22,7 +22,10 @@ class ReadReport:
 
     outcomes: list[DocumentOutcome]
     document_ids: list[UUID]
-    chunk_ids: list[UUID]
+    unread: list[UUID]
+    """Chunks that are left to be read."""
+    read: int = 0
+    """How many chunks of the documents are read already."""
 
 
 @task(lambda call: "read sources")
@@ -35,7 +38,7 @@ async def read_sources(
         fetched: files and URLs that were read a moment ago, by source.
     """
     opened = await open_dataset(dataset_id)
-    report = ReadReport(outcomes=[], document_ids=[], chunk_ids=[])
+    report = ReadReport(outcomes=[], document_ids=[], unread=[])
     batch: dict[str, SourceDocument] = {}
     watcher().begin(STAGE, 0)
     async for outcome in reading.read(data, node_set, fetched=fetched):
@@ -49,7 +52,7 @@ async def read_sources(
     await _take_in(opened, batch, report)
     watcher().end(STAGE)
     return replace(  # a source may be given twice
-        report, document_ids=_each_once(report.document_ids), chunk_ids=_each_once(report.chunk_ids)
+        report, document_ids=_each_once(report.document_ids), unread=_each_once(report.unread)
     )
 
 
@@ -65,5 +68,6 @@ async def _take_in(opened: OpenDataset, batch: dict[str, SourceDocument], report
     intake = await documents.take_in(opened.tenant, list(batch.values()), opened.runtime.settings.index.chunk_tokens)
     report.outcomes += intake.outcomes
     report.document_ids += intake.document_ids
-    report.chunk_ids += intake.chunk_ids
+    report.unread += intake.unread
+    report.read += intake.read
     batch.clear()

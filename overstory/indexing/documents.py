@@ -10,7 +10,7 @@ from uuid import UUID
 from overstory import ids
 from overstory.indexing import chunking
 from overstory.indexing.sources import SourceDocument
-from overstory.models import COMPLETE, INCOMPLETE, Document, DocumentChunk, PendingChange, TextSummary
+from overstory.models import BEGUN, COMPLETE, INCOMPLETE, Document, DocumentChunk, PendingChange, TextSummary
 from overstory.results import DocumentOutcome, DocumentStatus
 from overstory.stores.contract import Tenant
 
@@ -25,8 +25,10 @@ class Intake:
     outcomes: tuple[DocumentOutcome, ...]
     document_ids: tuple[UUID, ...]
     """Those that are not complete yet."""
-    chunk_ids: tuple[UUID, ...]
-    """All chunks of those."""
+    unread: tuple[UUID, ...]
+    """Chunks of those that are left to be read."""
+    read: int
+    """How many of their chunks are read already: of an earlier version, or before a stop."""
 
 
 async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_tokens: int) -> Intake:
@@ -39,16 +41,25 @@ async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_token
     stored = {d.id: d for d in await tenant.get(Document, [d.id for d in documents])}
     changed = [(d, s) for d, s in zip(documents, sources, strict=True) if not _same(stored.get(d.id), d)]
     chunks = await asyncio.to_thread(lambda: {d.id: _chunks(d, s.text, chunk_tokens) for d, s in changed})
-    rows = [replace(d, chunk_ids=tuple(c.id for c in chunks[d.id])) for d, _ in changed]
-    await tenant.patch(Document, {d.id: {"state": INCOMPLETE} for d in rows if d.id in stored})
+    rows = [_row(d, chunks[d.id], stored.get(d.id)) for d, _ in changed]
+    await tenant.patch(Document, {d.id: {"state": d.state} for d in rows if d.id in stored})
     await tenant.put([replace(d, content_hash="", chunk_ids=()) for d in rows if d.id not in stored])
-    await _put_new(tenant, [c for d, _ in changed for c in chunks[d.id]])
+    known = await _put_new(tenant, [c for d, _ in changed for c in chunks[d.id]])
     await tenant.put(rows)
+    read = await read_of(tenant, known)
     return Intake(
         outcomes=tuple(_outcome(d, stored.get(d.id)) for d in documents),
         document_ids=tuple(d.id for d in rows),
-        chunk_ids=tuple(c for d in rows for c in d.chunk_ids),
+        unread=tuple(c for d in rows for c in d.chunk_ids if c not in read),
+        read=len(read),
     )
+
+
+async def read_of(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> set[UUID]:
+    """Those of the chunks that the model itself has read, not rules in its place."""
+    read = {c.id for c in chunks if c.graph is not None}
+    summaries = await tenant.get(TextSummary, [ids.summary_id(key) for key in read], without=("entity_ids",))
+    return read.intersection(s.chunk_id for s in summaries if not s.degraded)
 
 
 async def orphans_of(tenant: Tenant, documents: Sequence[Document]) -> list[UUID]:
@@ -77,9 +88,7 @@ async def mark_complete(tenant: Tenant, documents: Sequence[Document], chunks: S
     Args:
         chunks: all chunks of the documents that are stored.
     """
-    read = {c.id for c in chunks if c.graph is not None}
-    summaries = await tenant.get(TextSummary, [ids.summary_id(c.id) for c in chunks])
-    finished = read - {s.chunk_id for s in summaries if s.degraded}
+    finished = await read_of(tenant, chunks)
     done = [d.id for d in documents if d.chunk_ids and finished.issuperset(d.chunk_ids)]
     await tenant.patch(Document, {key: {"state": COMPLETE} for key in done})
 
@@ -104,12 +113,17 @@ def _document(dataset_id: UUID, source: SourceDocument) -> Document:
     )
 
 
+def _row(document: Document, chunks: Sequence[DocumentChunk], stored: Document | None) -> Document:
+    state = BEGUN if stored is None or stored.state == BEGUN else INCOMPLETE
+    return replace(document, chunk_ids=tuple(c.id for c in chunks), state=state)
+
+
 def _same(stored: Document | None, new: Document) -> bool:
     return stored is not None and stored.state == COMPLETE and replace(stored, chunk_ids=(), state=INCOMPLETE) == new
 
 
 def _outcome(document: Document, stored: Document | None) -> DocumentOutcome:
-    if stored is None:
+    if stored is None or stored.state == BEGUN:
         status = DocumentStatus.ADDED
     elif _same(stored, document):
         status = DocumentStatus.UNCHANGED
@@ -128,10 +142,12 @@ def _chunks(document: Document, text: str, max_tokens: int) -> list[DocumentChun
     ]
 
 
-async def _put_new(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> None:
-    """Write those that are not stored; the others keep what was read from them."""
-    stored = {c.id for c in await tenant.get(DocumentChunk, [c.id for c in chunks], without=("graph",))}
-    await tenant.put([c for c in chunks if c.id not in stored])
+async def _put_new(tenant: Tenant, chunks: Sequence[DocumentChunk]) -> list[DocumentChunk]:
+    """Write those that are not stored; the others, which are returned, keep what was read from them."""
+    stored = await tenant.get(DocumentChunk, [c.id for c in chunks])
+    known = {c.id for c in stored}
+    await tenant.put([c for c in chunks if c.id not in known])
+    return stored
 
 
 def _differences(chunk: DocumentChunk, document: Document, position: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from overstory import ids
 from overstory.indexing.budgets import Budget
+from overstory.indexing.documents import read_of
 from overstory.models import (
     ChunkGraph,
     Document,
@@ -158,8 +159,7 @@ def _edge(chunk: DocumentChunk, relation: Relation, source: UUID, target: UUID) 
 
 async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChunk]:
     chunks = await tenant.get(DocumentChunk, chunk_ids)
-    summaries = await tenant.get(TextSummary, [ids.summary_id(c.id) for c in chunks if c.graph is not None])
-    finished = {s.chunk_id for s in summaries if not s.degraded}
+    finished = await read_of(tenant, chunks)
     return [c for c in chunks if c.id not in finished]
 
 

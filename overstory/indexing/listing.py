@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from overstory.models import FORGETTING, INCOMPLETE, Document, GlobalContextSummary, TextSummary
+from overstory.models import FORGETTING, UNFINISHED, Document, GlobalContextSummary, TextSummary
 from overstory.results import DocumentEntry
 from overstory.stores.contract import Tenant
 
@@ -61,7 +61,7 @@ async def condition(tenant: Tenant, generation: int) -> Condition:
 
 async def incomplete_reasons(tenant: Tenant) -> dict[str, int]:
     """Why chunks of documents that are not finished were read by rules, of the first thousand."""
-    documents = await tenant.find(Document, "state", [INCOMPLETE])
+    documents = await tenant.find(Document, "state", UNFINISHED)
     if not documents:
         return {}
     summaries = await tenant.find(TextSummary, "document_id", documents, limit=_REASONS_READ)

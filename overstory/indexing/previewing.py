@@ -8,7 +8,7 @@ from overstory.indexing import planning
 from overstory.indexing.area_tasks import PreparedArea, prepare
 from overstory.indexing.plans import IMPROVE, Batch, BuildPlan, PlannedBucket, batches_of
 from overstory.indexing.summarizing import find_finished
-from overstory.models import INCOMPLETE, Document, GlobalContextSummary
+from overstory.models import UNFINISHED, Document, GlobalContextSummary
 from overstory.results import IndexPreview, LevelPreview
 from overstory.runtime import OpenDataset
 from overstory.writer import AreaInput, AreaTask
@@ -33,7 +33,7 @@ async def preview(opened: OpenDataset) -> IndexPreview:
         completion_tokens=completion,
         cost_usd=opened.runtime.writer.cost_usd(prompt, completion),
         levels=tuple(levels),
-        incomplete_documents=len(await tenant.find(Document, "state", [INCOMPLETE])),
+        incomplete_documents=len(await tenant.find(Document, "state", UNFINISHED)),
     )
 
 

@@ -13,9 +13,9 @@ from overstory.indexing.rendering import BUCKET_HEADING, EARLIER, FACTS_HEADING,
 from overstory.models import (
     COMPLETE,
     FORGETTING,
-    INCOMPLETE,
     KINDS,
     TEXT_KINDS,
+    UNFINISHED,
     AreaContent,
     Category,
     ChunkGraph,
@@ -56,7 +56,7 @@ _OUR_WORDS = frozenset(
                     for form in (AreaContent, Category, Fact, ChunkGraph, Mention, Relation)
                     for f in fields(form)
                 ),
-                *(COMPLETE, INCOMPLETE, FORGETTING, OFFLINE),
+                *(COMPLETE, *UNFINISHED, FORGETTING, OFFLINE),
             ]
         )
     )

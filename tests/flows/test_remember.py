@@ -1,5 +1,6 @@
 """Taking documents in."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import fsspec
@@ -7,6 +8,7 @@ import pytest
 
 from overstory import SourceDocument, datasets, improve, remember
 from overstory.errors import InvalidOptionError, ModelError
+from overstory.progress import Silent, watched_by
 from overstory.results import DocumentStatus
 from overstory.testing import ScriptedModelServer, fail
 from tests.flows.conftest import notes
@@ -64,6 +66,51 @@ async def test_a_model_that_is_down_loses_nothing(model: ScriptedModelServer):
     status = await datasets.status("main_dataset")
     assert result.completed_chunks == 4
     assert (status.documents, status.incomplete, status.chunks) == (4, 0, 4)
+
+
+async def test_a_document_is_added_until_a_version_of_it_was_complete_and_updated_from_then_on(
+    model: ScriptedModelServer,
+):
+    first, second = (SourceDocument(f"Anna Hofer leads Northstar in {place}.", "n.md") for place in ("Porto", "Rome"))
+    told = []
+
+    for document, up in ((first, False), (first, False), (second, True), (first, False), (first, True)):
+        model.behave()
+        if not up:
+            model.when(fail(500))
+        with suppress(ModelError):
+            told += [outcome.status for outcome in (await remember(document)).documents]
+
+    assert told == [DocumentStatus.ADDED, DocumentStatus.UPDATED]
+
+
+class Steps(Silent):
+    """A watcher of one stage."""
+
+    def __init__(self, stage: str) -> None:
+        self.stage, self.total, self.steps = stage, 0, list[int]()
+
+    def begin(self, stage: str, total: int) -> None:
+        self.total = total if stage == self.stage else self.total
+
+    def advance(self, stage: str, done: int = 1, **counts: int) -> None:
+        if stage == self.stage:
+            self.steps.append(done)
+
+
+@pytest.mark.parametrize("go_on", [lambda: remember(notes(6)), improve], ids=["remember", "improve"])
+async def test_what_was_read_before_a_stop_counts_at_once(model: ScriptedModelServer, monkeypatch, go_on):
+    monkeypatch.setenv("OVERSTORY_BATCH_SIZE", "2")
+    model.when(fail(401), text="Note 4")
+    with pytest.raises(ModelError):
+        await remember(notes(6))
+    model.behave()
+    steps = Steps("reading chunks")
+
+    with watched_by(steps):
+        await go_on()
+
+    assert (steps.total, steps.steps[0], sum(steps.steps)) == (6, 5, 6)
 
 
 async def test_odd_names_are_only_names():
