@@ -43,7 +43,7 @@ async def find_dataset(
     """
     who, store = user_id(user), runtime.store
     dataset = await _visible(runtime, name, who)
-    permissions, tenant = await asyncio.gather(store.permissions(dataset.id, who), store.tenant(dataset))
+    permissions, tenant = await asyncio.gather(_permissions(runtime, dataset, who), store.tenant(dataset))
     _check(runtime, dataset, permissions, permission, any_embedder)
     return OpenDataset(dataset=dataset, tenant=tenant, runtime=runtime)
 
@@ -70,8 +70,13 @@ async def find_index(runtime: Runtime, name: str | UUID, user: User) -> tuple[Op
 async def _open_index(runtime: Runtime, dataset: Dataset, who: UUID) -> tuple[frozenset[Permission], Tenant, Manifest]:
     store = runtime.store
     return await asyncio.gather(
-        store.permissions(dataset.id, who), store.tenant(dataset), store.read_manifest(dataset.id)
+        _permissions(runtime, dataset, who), store.tenant(dataset), store.read_manifest(dataset.id)
     )
+
+
+async def _permissions(runtime: Runtime, dataset: Dataset, who: UUID) -> frozenset[Permission]:
+    """An owner may do everything, whatever the store says."""
+    return frozenset(Permission) if dataset.owner_id == who else await runtime.store.permissions(dataset.id, who)
 
 
 async def _drop(task: "asyncio.Task[Any] | None") -> None:

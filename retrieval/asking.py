@@ -118,10 +118,11 @@ async def search(
         Kind.RECALL, "search", dataset_id=str(dataset.id), search_type=str(question.query_type)
     ) as told:
         async with wave() as group:
-            group.create_task(_require_data(scene))
             found = group.create_task(STRATEGIES[question.query_type](scene))
             freshness = group.create_task(freshness_of(tenant, manifest, generation))
         findings = found.result()
+        if not findings.evidence.passages and not await tenant.count(DocumentChunk):
+            raise NoDataError(dataset.name)
         told.note(context_tokens=findings.evidence.context_tokens, prelude_tokens=findings.evidence.prelude_tokens)
     return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None
 
@@ -164,11 +165,6 @@ def references_of(result: RecallResult) -> str:
     """The documents behind an answer, to put after it."""
     lines = [f"- {clean_name(source)}" for source in result.references]
     return "\n\nReferences:\n" + "\n".join(lines) if lines else ""
-
-
-async def _require_data(scene: Scene) -> None:
-    if not await scene.tenant.count(DocumentChunk):
-        raise NoDataError(scene.dataset.name)
 
 
 def _unanswered(found: Found) -> str:

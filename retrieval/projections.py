@@ -33,7 +33,7 @@ Node: TypeAlias = Entity | DocumentChunk | TextSummary
 MAX_NEIGHBORHOOD_NODES = 2_000
 """A neighbourhood stops growing here: the steps beyond are left out."""
 MAX_EDGES_A_STEP = 2_000
-EDGES_A_MATCH = 4
+EDGES_A_MATCH = 2
 """Edges between what matched, for each match, from which on they are those of the nearest matches alone."""
 NEAREST_SHARE = 4
 """The nearest matches are one in so many."""

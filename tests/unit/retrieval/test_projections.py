@@ -190,10 +190,10 @@ async def test_where_all_is_tied_to_all_the_edges_are_those_of_the_nearest():
 
 
 async def test_all_edges_are_there_where_they_are_not_too_many():
-    world = await make_world(everybody_knows_everybody(8))
+    world = await make_world(everybody_knows_everybody(6))
     vector = world.embedder.embed_now(["Name 3 and Name 5"])[0]
 
     limited, everything = await matching(world.tenant, vector, 16), await matching(world.tenant, vector, None)
 
     assert sorted(limited.edges) == sorted(everything.edges)
-    assert len(everything.edges) == 8 * 7
+    assert len(everything.edges) == 6 * 5
