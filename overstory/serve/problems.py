@@ -61,9 +61,30 @@ STATUSES: tuple[int, ...] = tuple(sorted({400, 401, 403, 404, 405, 413, 429, *ST
 """Those that a problem may have."""
 
 
-def problem_of(error: OverstoryError, request_id: str, *, to_operator: bool = False) -> Problem:
-    """What a caller is told of an error of the library; one who runs the server is told all of it."""
-    detail, data = str(error), {name: plain for name, value in vars(error).items() if (plain := _plain(value))}
+_COMMAND = re.compile(r"`overstory (\w+)[^`]*`")
+HTTP_CALLS: Mapping[str, str] = {
+    "status": "`GET /v1/datasets`",
+    "documents": "A search (`GET /v1/datasets/{dataset}/search`)",
+    "rebuild": "`POST /v1/rebuild`",
+}
+"""What to call over HTTP where an error advises a command."""
+
+
+def problem_of(
+    error: OverstoryError,
+    request_id: str,
+    *,
+    to_operator: bool = False,
+    calls: Mapping[str, str] = HTTP_CALLS,
+) -> Problem:
+    """What a caller is told of an error of the library.
+
+    Args:
+        to_operator: to one who runs the server, who is told all of it.
+        calls: by command, what to call instead.
+    """
+    detail = _COMMAND.sub(lambda found: calls.get(found[1], found[0]), str(error))
+    data = {name: plain for name, value in vars(error).items() if (plain := _plain(value))}
     if not to_operator and isinstance(error, _KEPT_INSIDE) and not isinstance(error, _STILL_TOLD):
         logger.error("Request %s: %s: %s", request_id, type(error).__name__, error)
         detail, data = "Whoever runs this server must act; its log says more under the request's id.", {}

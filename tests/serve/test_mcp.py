@@ -103,6 +103,7 @@ async def test_a_wrong_call_gets_a_clear_error(connect: Callable[[], Any]) -> No
     async with Client(connect()) as client:
         await client.call_tool("remember", {"dataset": "notes", "texts": texts()})
         unknown = error(await client.call_tool("describe_dataset", {"dataset": "note"}))
+        strange = error(await client.call_tool("describe_dataset", {"dataset": "zzz"}))
         misspelt = error(await client.call_tool("recall", {"query": "Who?"}))
         blank = error(await client.call_tool("recall", {"query_text": " \x00 "}))
         dated = error(await client.call_tool("remember", {"texts": [{"text": "x", "occurred_at": "soon"}]}))
@@ -113,6 +114,7 @@ async def test_a_wrong_call_gets_a_clear_error(connect: Callable[[], Any]) -> No
         alive = said(await client.call_tool("list_datasets"))
 
     assert (unknown["code"], unknown["data"]["nearest"]) == ("DatasetNotFoundError", "notes")
+    assert "`list_datasets` lists the datasets" in strange["detail"]
     assert (misspelt["code"], blank["code"], nothing["code"]) == ("UsageError", "InvalidQueryError", "UsageError")
     assert "query_text: Field required" in misspelt["detail"] and "query: Extra inputs" in misspelt["detail"]
     assert "occurred_at" in dated["detail"]

@@ -1,8 +1,10 @@
 """The verbs over HTTP."""
 
 import asyncio
+import inspect
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from uuid import UUID
@@ -10,9 +12,11 @@ from uuid import UUID
 import httpx
 import pytest
 
-from overstory import access, datasets
+from overstory import access, datasets, errors
+from overstory.errors import DatasetNotFoundError, DocumentNotFoundError, IndexMismatchError, OverstoryError
 from overstory.models import Entity, Permission
 from overstory.runtime import current_runtime
+from overstory.serve import problems
 from overstory.serve.uploads import source_of
 from tests.serve.conftest import texts
 
@@ -168,6 +172,29 @@ async def test_a_stream_that_can_not_begin_is_a_problem(client: httpx.AsyncClien
     answer = await client.post("/v1/recall", json={"query_text": "Who?", "datasets": ["nothing"], "stream": True})
 
     assert (answer.status_code, answer.json()["code"]) == (404, "DatasetNotFoundError")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DatasetNotFoundError("notes"),
+        DocumentNotFoundError("a.md", "my notes"),
+        DocumentNotFoundError("a.md", "notes", "b.md"),
+        IndexMismatchError("notes", "graph", "vector"),
+    ],
+)
+async def test_a_problem_advises_calls_that_exist_and_no_commands(
+    client: httpx.AsyncClient, error: OverstoryError
+) -> None:
+    commands = set(re.findall(r"`overstory (\w+)", inspect.getsource(errors)))
+    described = (await client.get("/openapi.json")).json()["paths"]
+    paths = {f"{method.upper()} {path}" for path, ways in described.items() for method in ways}
+
+    detail = problems.problem_of(error, "1").detail
+
+    assert "overstory" not in detail
+    assert set(re.findall(r"`((?:GET|POST) [^`]*)`", detail)) <= paths
+    assert commands <= set(problems.HTTP_CALLS)
 
 
 async def test_control_characters_are_taken_out_of_a_question(built: httpx.AsyncClient) -> None:
