@@ -202,21 +202,20 @@ def verify(
     if repair:
         _repair(dataset, wait_seconds, json=json)
         return
-    violations, served = perform("verify", lambda: _verify(dataset), json=json)
+    violations, status = perform("verify", lambda: _verify(dataset), json=json)
     if json:
-        jsonforms.write("verify", {"dataset": dataset, "sound": not violations, "violations": violations})
+        found = {"sound": not violations, "violations": violations, "forgetting": status.forgetting}
+        jsonforms.write("verify", {"dataset": dataset, **found})
     else:
         from overstory.cli import overviews
 
-        overviews.verified(dataset, violations, output(), served=served)
+        overviews.verified(status, violations, output())
     if violations:
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _verify(dataset: str) -> "tuple[list[Violation], int]":
-    """What is wrong, and with which generation; 0 for none."""
-    served, _ = await overstory.datasets.generations(dataset)
-    return await overstory.datasets.verify(dataset), served
+async def _verify(dataset: str) -> "tuple[list[Violation], DatasetStatus]":
+    return await overstory.datasets.verify(dataset), await overstory.datasets.status(dataset)
 
 
 def _repair(dataset: str, wait_seconds: float, *, json: bool) -> None:
@@ -224,7 +223,7 @@ def _repair(dataset: str, wait_seconds: float, *, json: bool) -> None:
     if json:
         mended = jsonforms.fields(result, without=("dataset", "violations"))
         form = {"dataset": dataset, "sound": not result.violations, "violations": result.violations}
-        jsonforms.write("verify", {**form, "repaired": mended})
+        jsonforms.write("verify", {**form, "forgetting": 0, "repaired": mended})
     else:
         from overstory.cli import overviews
 

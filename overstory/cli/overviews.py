@@ -122,14 +122,18 @@ def repaired(result: RepairResult, console: "Console") -> None:
         suggest(console, f"overstory {result.advice} --dataset {quoted(result.dataset)}{more}")
 
 
-def verified(dataset: str, violations: Sequence[Violation], console: "Console", *, served: int) -> None:
-    if not served:
-        say(console, f"{one_line(dataset)} has no index yet.")
-        suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
-        return
-    _verdict(dataset, violations, console)
-    if violations:
-        suggest(console, f"overstory verify --repair --dataset {quoted(dataset)}")
+def verified(status: DatasetStatus, violations: Sequence[Violation], console: "Console") -> None:
+    if status.generation:
+        _verdict(status.name, violations, console)
+    else:
+        say(console, f"{one_line(status.name)} has no index yet.")
+    if status.forgetting:
+        left = f"{count(status.forgetting, 'document')} still to be removed: their forgetting was begun."
+        say(console, left, "yellow")
+    if violations or status.forgetting:
+        suggest(console, f"overstory verify --repair --dataset {quoted(status.name)}")
+    elif not status.generation:
+        suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 
 
 def _verdict(dataset: str, violations: Sequence[Violation], console: "Console") -> None:

@@ -1,9 +1,14 @@
+import asyncio
 import json
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+
+from overstory.models import COMPLETE, FORGETTING, Document
+from overstory.runtime import open_dataset
 
 
 def test_remember_says_what_was_read_and_what_comes_next(run: Any, notes: Path) -> None:
@@ -157,6 +162,7 @@ def test_every_command_prints_one_object(run_json: Any, indexed: str, notes: Pat
         "dataset": indexed,
         "sound": True,
         "violations": [],
+        "forgetting": 0,
     }
     assert run_json("rebuild", "-d", indexed)["status"] == "published"
     assert run_json("generations", "-d", indexed)["served"] == 2
@@ -289,6 +295,26 @@ def test_a_dataset_of_another_embedder_can_be_seen_and_forgotten(
     assert "EMBEDDING_DIMENSIONS=384" in asked.stderr
     assert seen == [0, 0, 0]
     assert run("forget", "--dataset", indexed, "--yes").exit_code == 0
+
+
+def test_verify_tells_a_forgetting_that_was_begun(run: Any, run_json: Any, indexed: str) -> None:
+    dataset_id = UUID(run_json("status", "-d", indexed)["datasets"][0]["id"])
+
+    async def begin() -> None:
+        tenant = (await open_dataset(dataset_id)).tenant
+        (document, *_) = await tenant.find(Document, "state", [COMPLETE])
+        await tenant.patch(Document, {document: {"state": FORGETTING}})
+
+    asyncio.run(begin())
+
+    told, form = run("verify", "--dataset", indexed), run_json("verify", "--dataset", indexed)
+    mended = run("verify", "--dataset", indexed, "--repair")
+    after = run_json("verify", "--dataset", indexed)
+
+    assert (told.exit_code, form["sound"], form["forgetting"], after["forgetting"]) == (0, True, 1, 0)
+    assert "1 document still to be removed" in told.stdout
+    assert "overstory verify --repair --dataset north" in told.stdout
+    assert "1 documents forgotten" in mended.stdout
 
 
 @pytest.mark.parametrize("form", ["graphml", "jsonl"])
