@@ -19,6 +19,7 @@ from overstory.cli import (
     runs,
     serving,
 )
+from overstory.cli.hints import stay_at
 from overstory.cli.performing import show_progress, show_tracebacks
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ def options(
         raise typer.BadParameter(f"{home} is a file.", param_hint="--home")
     if home:
         os.environ["OVERSTORY_HOME"] = home
+    stay_at(home)
     show_tracebacks(debug)
     show_progress(not quiet)
 

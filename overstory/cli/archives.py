@@ -67,7 +67,8 @@ def import_(
     if json:
         jsonforms.write("import", {"dataset": dataset.name, "dataset_id": dataset.id})
     else:
-        from overstory.cli.rendering import quoted, say, suggest
+        from overstory.cli.hints import quoted, suggest
+        from overstory.cli.rendering import say
 
         say(output(), f"Imported: the dataset {one_line(dataset.name)}.")
         suggest(output(), f"overstory status --dataset {quoted(dataset.name)}")

@@ -73,6 +73,8 @@ def _shown(value: Any, *, secret: bool) -> str | int | float | bool | None:
 def _show(settings: list[Setting]) -> None:
     from rich.table import Table
 
+    from overstory.cli.rendering import lay
+
     table = Table(box=None, pad_edge=False)
     for heading in ("Variable", "Value", "From"):
         table.add_column(heading, overflow="fold")
@@ -80,5 +82,5 @@ def _show(settings: list[Setting]) -> None:
         value = "" if setting.value is None else one_line(str(setting.value))
         table.add_row(setting.variable, value, setting.origin, style="" if setting.origin == "environment" else "dim")
     console = output()
-    console.print(table)
+    lay(console, table)
     console.print("\nWhat each one means: docs/settings.md", style="dim")

@@ -194,7 +194,8 @@ def _show_reading(result: "RecallResult", console: "Console") -> None:
 
 
 def _suggest(name: str, built: Built, console: "Console") -> None:
-    from overstory.cli.rendering import quoted, say, suggest
+    from overstory.cli.hints import quoted, suggest
+    from overstory.cli.rendering import say
 
     dataset = quoted(name)
     if built.by_rules:

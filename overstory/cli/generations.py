@@ -45,7 +45,8 @@ def rebuild(
     if json:
         jsonforms.write("rebuild", jsonforms.fields(result))
     else:
-        from overstory.cli.rendering import indexed, levels, quoted, suggest
+        from overstory.cli.hints import quoted, suggest
+        from overstory.cli.rendering import indexed, levels
 
         indexed(result, output())
         levels(result, output())
@@ -93,7 +94,8 @@ def rollback(
         kept = [g.number for g in manifest.generations]
         jsonforms.write("rollback", {"dataset": dataset, "served": manifest.serving, "generations": kept})
     else:
-        from overstory.cli.rendering import quoted, say, suggest
+        from overstory.cli.hints import quoted, suggest
+        from overstory.cli.rendering import say
         from overstory.cli.terminal import one_line
 
         say(output(), f"{one_line(dataset)} serves generation {manifest.serving}.")

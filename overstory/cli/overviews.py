@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from overstory.cli.rendering import count, place, quoted, say, suggest
+from overstory.cli.hints import quoted, suggest
+from overstory.cli.rendering import count, lay, place, say
 from overstory.cli.terminal import one_line
 from overstory.cli.trees import closed_areas, draw, heading, short_id
 from overstory.indexing.tree.verification import Violation
@@ -65,7 +66,7 @@ def documents(dataset: str, found: Sequence[DocumentEntry], console: "Console", 
         state = "" if one.state == COMPLETE else "  (not finished)"
         tags = ", ".join(map(one_line, one.node_set))
         table.add_row(Text(place(one.source) + state), one_line(one.occurred_at), f"{one.chunks:,}", Text(tags))
-    console.print(table)
+    lay(console, table)
     last = offset + len(found)
     if not found:
         say(console, f"There are no more than {count(total, 'document')}.", "dim")
@@ -94,7 +95,7 @@ def generations(dataset: str, served: int, kept: Sequence[Generation], console: 
             f"{one.bucketing_strategy}, {one.max_bucket_size}",
             one_line(one.model),
         )
-    console.print(table)
+    lay(console, table)
     older = [one.number for one in kept if one.number != served]
     if older:
         suggest(console, f"overstory rollback {older[-1]} --dataset {quoted(dataset)}")
@@ -158,7 +159,7 @@ def datasets(found: Sequence[DatasetStatus], console: "Console") -> None:
     for status in found:
         numbers = (status.documents, status.chunks, status.generation, sum(status.level_sizes), status.pending)
         table.add_row(one_line(status.name), *(f"{number:,}" for number in numbers))
-    console.print(table)
+    lay(console, table)
 
 
 def dataset(status: DatasetStatus, console: "Console") -> None:
@@ -168,7 +169,7 @@ def dataset(status: DatasetStatus, console: "Console") -> None:
     table.add_column(overflow="fold")
     for name, value in (*_contents(status), *_index(status), *_store(status)):
         table.add_row(name, one_line(value))
-    console.print(table)
+    lay(console, table)
     waiting = (status.pending, status.pending_covered, status.incomplete, status.forgetting)
     if any((*waiting, status.stale, status.degraded, status.unpublished)):
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 import typer
 
 from overstory.cli import jsonforms
+from overstory.cli.hints import typed_in
 from overstory.cli.terminal import messages, one_line
 from overstory.cli.watching import shown_progress
 from overstory.errors import ConfigurationError, OverstoryError, UsageError
@@ -87,7 +88,8 @@ def fail(command: str, error: Exception, *, json: bool) -> NoReturn:
 
 
 def complain(message: str) -> None:
-    messages().print(f"overstory: {one_line(message)}", style="red", soft_wrap=True)
+    console = messages()
+    console.print(f"overstory: {typed_in(one_line(message), console.encoding)}", style="red", soft_wrap=True)
 
 
 def exit_code(error: Exception) -> ExitCode:

@@ -69,7 +69,8 @@ def recall(
     if json:
         jsonforms.write("recall", {"results": [jsonforms.recalled(result) for result in results]})
     else:
-        from overstory.cli.rendering import quoted, recalled, suggest
+        from overstory.cli.hints import quoted, suggest
+        from overstory.cli.rendering import recalled
 
         recalled(results, names, output(), only_text=only_context)
         for note in dict.fromkeys(note for result in results for note in result.evidence.notes):

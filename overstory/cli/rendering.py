@@ -1,5 +1,6 @@
 """Results as text for people: short, in the order in which they matter, with the next command last."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC
@@ -10,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from overstory.cli.hints import quoted, suggest
 from overstory.cli.terminal import one_line, plain
 from overstory.indexing.rendering import FACTS_HEADING
 from overstory.models import Usage
@@ -34,18 +36,12 @@ if TYPE_CHECKING:
 
 SKIPPED_SHOWN = 20
 SOURCES_SHOWN = 10
+_WIDEST = 100_000
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
     """`1 document`, `2 documents`, `1,200 documents`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
-def quoted(name: str) -> str:
-    """A name as a shell takes it."""
-    import shlex
-
-    return shlex.quote(one_line(name))
 
 
 def say(console: "Console", text: str, style: str = "") -> None:
@@ -61,11 +57,13 @@ def quote(console: "Console", text: str, indent: int = 0) -> None:
     )
 
 
-def suggest(console: "Console", *commands: str) -> None:
-    """What to type next."""
-    console.print()
-    for number, command in enumerate(commands):
-        console.print(Text.assemble(("Next: " if number == 0 else "      ", "dim"), (command, "cyan")), soft_wrap=True)
+def lay(console: "Console", table: Table) -> None:
+    """A table: as wide as a terminal is, whole in a file."""
+    before = console.width
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = max(before, console.measure(table, options=console.options.update(width=_WIDEST)).maximum)
+    console.print(table)
+    console.width = before
 
 
 # --- remember --------------------------------------------------------------------------------------
@@ -188,7 +186,7 @@ def previewed(preview: IndexPreview, console: "Console") -> None:
         numbers = (level.buckets, level.calls, level.prompt_tokens, level.completion_tokens)
         table.add_row("root" if level.is_root else str(level.level), *(f"{number:,}" for number in numbers))
     if preview.levels:
-        console.print(table)
+        lay(console, table)
 
 
 def levels(index: IndexResult, console: "Console") -> None:
@@ -207,7 +205,7 @@ def levels(index: IndexResult, console: "Console") -> None:
             level.prompt_tokens + level.completion_tokens,
         )
         table.add_row(*(f"{number:,}" for number in numbers), f"{level.seconds:.1f}")
-    console.print(table)
+    lay(console, table)
 
 
 # --- recall and forget -----------------------------------------------------------------------------

@@ -64,6 +64,49 @@ def test_a_dataset_travels_whole_where_the_locale_knows_no_such_characters(tmp_p
         assert name in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_the_next_command_can_be_typed_as_it_is_shown(tmp_path: Path, encoding: str) -> None:
+    note, home = tmp_path / "note.md", tmp_path / "the home"
+    note.write_text(TEXT, encoding="utf-8")
+    locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": encoding}
+    name = "Kölner's Notizen – 한"
+
+    shown = overstory(
+        tmp_path / "other", "--home", str(home), "remember", str(note), "--dataset", name, **locale
+    ).stdout.decode(encoding)
+    (command,) = [line.removeprefix("Next: ") for line in shown.splitlines() if line.startswith("Next: ")]
+    program = f"overstory() {{ '{sys.executable}' -c 'from overstory.cli import main; main()' \"$@\"; }}\n"
+    again = subprocess.run(
+        ["bash", "-c", f"{program}{command}"],
+        env={**os.environ, "OVERSTORY_HOME": str(tmp_path / "other"), "EMBEDDING_MODEL": "hashing", **locale},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert command.isascii() == (encoding == "ascii")
+    assert (again.returncode, b"generation 1" in again.stdout) == (0, True), again
+    assert not (tmp_path / "other").exists()
+
+
+def test_commands_in_errors_name_the_home_too(tmp_path: Path) -> None:
+    missing = overstory(tmp_path / "other", "--home", str(tmp_path / "home"), "recall", "Northstar")
+
+    assert f"`overstory --home {tmp_path / 'home'} status` lists" in missing.stderr.decode()
+
+
+def test_tables_are_whole_in_a_file(tmp_path: Path) -> None:
+    note = tmp_path / f"{'a long name ' * 12}.md"
+    note.write_text(TEXT, encoding="utf-8")
+    overstory(tmp_path / "home", "remember", str(note), "--dataset", "x" * 90)
+
+    documents = overstory(tmp_path / "home", "documents", "--dataset", "x" * 90)
+    datasets = overstory(tmp_path / "home", "status")
+
+    assert [line for line in documents.stdout.decode().splitlines() if note.name in line]
+    assert [line for line in datasets.stdout.decode().splitlines() if "x" * 90 in line]
+
+
 def test_nothing_but_the_result_is_on_standard_output(tmp_path: Path) -> None:
     result = overstory(tmp_path, "recall", "Northstar")
 
