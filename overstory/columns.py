@@ -8,14 +8,23 @@ import types
 import typing
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter
 
 from overstory.ids import uuid_of
-from overstory.models import AreaContent, ChunkGraph, Row
+from overstory.models import (
+    TEXT_KINDS,
+    VECTOR_KINDS,
+    AreaContent,
+    ChunkGraph,
+    Entity,
+    GlobalContextSummary,
+    PendingChange,
+    Row,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,6 +83,39 @@ def _column(name: str, hint: Any) -> Column:
     nullable = isinstance(hint, types.UnionType)
     plain = next(a for a in typing.get_args(hint) if a is not type(None)) if nullable else hint
     return Column(name, _FORMS[plain], nullable)
+
+
+@dataclass(frozen=True)
+class StoredKind:
+    """What every store does alike with the rows of one kind."""
+
+    kind: type[Row]
+
+    @cached_property
+    def key_field(self) -> str | None:
+        """The field that always equals the key, and is not stored a second time."""
+        if self.kind is GlobalContextSummary:
+            return None
+        return "summary_id" if self.kind is PendingChange else "id"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those that are stored beside the key."""
+        return tuple(c for c in columns_of(self.kind) if c.name != self.key_field)
+
+    @cached_property
+    def text_fields(self) -> tuple[str, ...]:
+        """Fields that full-text search reads."""
+        if self.kind not in TEXT_KINDS:
+            return ()
+        return ("name", "description") if self.kind is Entity else ("text",)
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.kind in VECTOR_KINDS
+
+    def form(self, field: str) -> Form:
+        return next(c.form for c in columns_of(self.kind) if c.name == field)
 
 
 @cache

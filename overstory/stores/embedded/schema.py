@@ -5,22 +5,11 @@ replaced gets a new one. So "what is new since" is a range of numbers, and what 
 The field that the key of a kind equals is not stored a second time.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from overstory.columns import Column, Form, columns_of
-from overstory.models import (
-    FINDABLE,
-    KINDS,
-    TEXT_KINDS,
-    VECTOR_KINDS,
-    Edge,
-    Entity,
-    GlobalContextSummary,
-    PendingChange,
-    Row,
-)
+from overstory.columns import Form, StoredKind
+from overstory.models import FINDABLE, KINDS, Edge, Row
 
 APPLICATION_ID = 0x4F565354
 VERSION = 1
@@ -46,47 +35,18 @@ _STATE = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(StoredKind):
     """Where rows of one kind lie."""
-
-    kind: type[Row]
 
     @property
     def name(self) -> str:
         return self.kind.__name__
 
     @cached_property
-    def key_field(self) -> str | None:
-        """The field that always equals the key."""
-        if self.kind is GlobalContextSummary:
-            return None
-        return "summary_id" if self.kind is PendingChange else "id"
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Those that are stored beside the key."""
-        return tuple(c for c in columns_of(self.kind) if c.name != self.key_field)
-
-    @cached_property
     def links(self) -> tuple[str, ...]:
         """List fields by whose values rows are found."""
         lists = {c.name for c in self.columns if c.form in _LISTS}
         return tuple(name for name in FINDABLE[self.kind] if name in lists)
-
-    @cached_property
-    def text_fields(self) -> tuple[str, ...]:
-        """Fields that full-text search reads."""
-        if self.kind not in TEXT_KINDS:
-            return ()
-        return ("name", "description") if self.kind is Entity else ("text",)
-
-    @property
-    def has_vectors(self) -> bool:
-        return self.kind in VECTOR_KINDS
-
-    def form(self, field: str) -> Form:
-        return next(c.form for c in columns_of(self.kind) if c.name == field)
 
     def sql(self, field: str) -> str:
         """A field as an SQL expression."""

@@ -8,14 +8,13 @@ A kind's collection has a property for each of its columns, and beside them, whe
 Each index costs memory in every tenant: what is not found, searched or compared has none.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from weaviate.classes.config import Configure, DataType, Property, StopwordsPreset, Tokenization, VectorDistances
 
-from overstory.columns import Column, Form, columns_of
-from overstory.models import FINDABLE, KINDS, TEXT_KINDS, VECTOR_KINDS, Entity, GlobalContextSummary, PendingChange, Row
+from overstory.columns import Form, StoredKind
+from overstory.models import FINDABLE, KINDS, Row
 from overstory.stores.weaviate.address import HNSW, Address
 
 VERSION: Final = 1
@@ -34,23 +33,8 @@ _TYPES: Final = {
 _COMPARED: Final = ("valid_from", "valid_to")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How rows of a kind are stored."""
-
-    kind: type[Row]
-
-    @cached_property
-    def key_field(self) -> str | None:
-        """The field that always equals the key, which is the object's own id."""
-        if self.kind is GlobalContextSummary:
-            return None
-        return "summary_id" if self.kind is PendingChange else "id"
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Those with a property."""
-        return tuple(c for c in columns_of(self.kind) if c.name != self.key_field)
+class Shape(StoredKind):
+    """How rows of a kind are stored: the key is the object's own id, every column has a property."""
 
     @cached_property
     def properties(self) -> tuple[str, ...]:
@@ -62,20 +46,6 @@ class Shape:
         """Text fields by which rows are found."""
         texts = {c.name for c in self.columns if c.form in (Form.TEXT, Form.TEXTS)}
         return tuple(name for name in FINDABLE[self.kind] if name in texts)
-
-    @cached_property
-    def text_fields(self) -> tuple[str, ...]:
-        """Fields that full-text search reads."""
-        if self.kind not in TEXT_KINDS:
-            return ()
-        return ("name", "description") if self.kind is Entity else ("text",)
-
-    @property
-    def has_vectors(self) -> bool:
-        return self.kind in VECTOR_KINDS
-
-    def form(self, field: str) -> Form:
-        return next(c.form for c in columns_of(self.kind) if c.name == field)
 
     def found_by(self, field: str) -> str:
         """The property by which rows are found for a field."""
