@@ -1,6 +1,5 @@
 """What is done to a dataset: remember, improve, preview, rebuild, rollback, forget."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Query, Response, UploadFile
@@ -15,7 +14,7 @@ from overstory.results import (
     RememberResult,
 )
 from overstory.serve import working
-from overstory.serve.context import TheCaller, TheRuntime, TheServer
+from overstory.serve.context import Caller, Server, TheCaller, TheRuntime, TheServer
 from overstory.serve.forms import (
     MAX_WAIT_SECONDS,
     ForgetForm,
@@ -29,7 +28,7 @@ from overstory.serve.forms import (
     RememberOptions,
     RollbackForm,
 )
-from overstory.serve.jobs import Job
+from overstory.serve.jobs import R
 from overstory.serve.missing import NotThereError
 from overstory.serve.uploads import outcome_of
 from overstory.serve.views import GenerationsView, JobView, SessionForgotten
@@ -46,10 +45,8 @@ async def remember(
     form: RememberForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
 ) -> RememberResult | JobView:
     """Take texts into a dataset; it is made when there is none of the name."""
-    job, work = await working.remember(runtime, form.documents(), form, caller.user)
-    if form.background:
-        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
-    return await server.jobs.run(job, work, caller.request_id)
+    begun = await working.remember(runtime, form.documents(), form, caller.user)
+    return await _answer(begun, server, caller, response if form.background else None)
 
 
 @router.post("/remember/files")
@@ -77,10 +74,8 @@ async def improve(
     form: ImproveForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
 ) -> ImproveResult | JobView:
     """Finish what is incomplete in a dataset, and bring its index up to date."""
-    job, work = await working.improve(runtime, form, caller.user)
-    if form.background:
-        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
-    return await server.jobs.run(job, work, caller.request_id)
+    begun = await working.improve(runtime, form, caller.user)
+    return await _answer(begun, server, caller, response if form.background else None)
 
 
 @router.post("/rebuild", responses=_ACCEPTED)
@@ -88,10 +83,8 @@ async def rebuild(
     form: RebuildForm, response: Response, runtime: TheRuntime, server: TheServer, caller: TheCaller
 ) -> IndexResult | JobView:
     """Write the whole index anew while the old one is served."""
-    job, work = await working.rebuild(runtime, form, caller.user)
-    if form.background:
-        return _accepted(job, response, lambda: server.jobs.start(job, work, caller.request_id))
-    return await server.jobs.run(job, work, caller.request_id)
+    begun = await working.rebuild(runtime, form, caller.user)
+    return await _answer(begun, server, caller, response if form.background else None)
 
 
 @router.post("/rollback")
@@ -136,8 +129,12 @@ async def job(job: str, server: TheServer, caller: TheCaller) -> JobView:
     return found.view()
 
 
-def _accepted(job: Job, response: Response, start: Callable[[], None]) -> JobView:
-    start()
-    response.status_code = 202
-    response.headers["Location"] = f"/v1/jobs/{job.id}"
+async def _answer(begun: working.Begun[R], server: Server, caller: Caller, accepted: Response | None) -> R | JobView:
+    """The result of the work; or, where it goes on after an accepting response, how far it is."""
+    job, work = begun
+    if accepted is None:
+        return await server.jobs.run(job, work, caller.request_id)
+    server.jobs.start(job, work, caller.request_id)
+    accepted.status_code = 202
+    accepted.headers["Location"] = f"/v1/jobs/{job.id}"
     return job.view()
