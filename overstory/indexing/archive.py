@@ -9,8 +9,6 @@ Rows are streamed: memory doesn't grow with the dataset.
 import asyncio
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -24,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from overstory.columns import arrow_type, columns_of, decode_all
 from overstory.errors import UnreadableSourceError, UsageError
+from overstory.indexing.exporting import written_whole
 from overstory.indexing.leasing import writing
 from overstory.models import KINDS, VECTOR_KINDS, Build, Dataset, Document, Manifest, Row, Vectors
 from overstory.stores.contract import Store, Tenant
@@ -64,22 +63,13 @@ async def export_dataset(store: Store, tenant: Tenant, dataset: Dataset, folder:
     Raises:
         UsageError: the folder exists and is not empty, or can't be written.
     """
-    try:
-        building = await asyncio.to_thread(_begin, folder)
-        try:
-            return await _export(store, tenant, dataset, folder, building)
-        except BaseException:
-            shutil.rmtree(building, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise UsageError(f"{folder} can't be written ({error.strerror or error}): choose another place.") from error
-
-
-async def _export(store: Store, tenant: Tenant, dataset: Dataset, folder: Path, building: Path) -> ArchiveManifest:
-    files = {kind.__name__: await _export_kind(tenant, dataset, kind, building) for kind in KINDS}
-    index = await store.read_manifest(dataset.id)
-    manifest = ArchiveManifest(format_version=FORMAT_VERSION, dataset=dataset, index=index, files=files)
-    await asyncio.to_thread(_finish, building, folder, manifest)
+    async with written_whole(folder) as building:
+        await asyncio.to_thread(_begin, folder, building)
+        files = {kind.__name__: await _export_kind(tenant, dataset, kind, building) for kind in KINDS}
+        index = await store.read_manifest(dataset.id)
+        manifest = ArchiveManifest(format_version=FORMAT_VERSION, dataset=dataset, index=index, files=files)
+        text = json.dumps(json.loads(manifest.model_dump_json()), indent=2, ensure_ascii=False)
+        await asyncio.to_thread((building / MANIFEST).write_text, text + "\n", encoding="utf-8")
     return manifest
 
 
@@ -175,25 +165,10 @@ def _schema(kind: type[Row], dimensions: int) -> "pa.Schema":
     return pa.schema([(name, arrow_type(kind, name, dimensions)) for name in names])
 
 
-def _begin(folder: Path) -> Path:
-    """An empty folder beside the wanted one, to be renamed when it is whole."""
+def _begin(folder: Path, building: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty: export into a new folder.")
-    building = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    return building
-
-
-def _finish(building: Path, folder: Path, manifest: ArchiveManifest) -> None:
-    text = json.dumps(json.loads(manifest.model_dump_json()), indent=2, ensure_ascii=False)
-    (building / MANIFEST).write_text(text + "\n", encoding="utf-8")
-    for written in building.iterdir():
-        with written.open("rb") as file:
-            os.fsync(file.fileno())
-    if folder.exists():
-        folder.rmdir()
-    building.rename(folder)
 
 
 def _check_files(folder: Path, manifest: ArchiveManifest) -> None:

@@ -10,7 +10,6 @@ characters that XML has no place for.
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -21,6 +20,7 @@ from lxml import etree  # type: ignore[import-untyped]  # it has no types
 
 from overstory.errors import InvalidOptionError, UsageError
 from overstory.indexing import graphs
+from overstory.indexing.exporting import written_whole
 from overstory.indexing.graphs import Attributes, GraphEdge, GraphNode, GraphSource
 
 JSON_SUFFIX = ".json"
@@ -62,16 +62,8 @@ async def write_graph(source: GraphSource, path: Path, form: GraphFormat) -> tup
     """
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path} is there already: choose another name.")
-    building = path.with_name(f".{path.name}.part")
-    try:
-        try:
-            counts = await _write(source, building, form)
-            await asyncio.to_thread(os.replace, building, path)
-        finally:
-            building.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{path} can't be written ({error.strerror or error}): choose another place.") from error
-    return counts
+    async with written_whole(path) as building:
+        return await _write(source, building, form)
 
 
 async def _write(source: GraphSource, path: Path, form: GraphFormat) -> tuple[int, int]:
@@ -84,7 +76,6 @@ async def _write(source: GraphSource, path: Path, form: GraphFormat) -> tuple[in
             nodes += sum(isinstance(item, GraphNode) for item in items)
             edges += sum(isinstance(item, GraphEdge) for item in items)
         file.write(tail)
-        await asyncio.to_thread(os.fsync, file.fileno())
     return nodes, edges
 
 

@@ -5,7 +5,6 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Iterable
 from importlib.resources import files
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from overstory.errors import UsageError
+from overstory.indexing.exporting import written_whole
 from overstory.models import GlobalContextSummary, TextSummary
 from overstory.runtime import current_runtime
 from overstory.serve import looking
@@ -58,10 +57,8 @@ async def write_tree(
     nodes = {str(node.id): form async for node, form in _nodes(seen, levels)}
     about = {"dataset": seen.opened.dataset.name, "generation": seen.number, "nodes": nodes}
     about["root"] = str(seen.generation.root_id) if seen.generation and seen.generation.root_id else None
-    try:
-        await asyncio.to_thread(_write, path, page(about))
-    except OSError as error:
-        raise UsageError(f"{path} can't be written ({error.strerror or error}): choose another place.") from error
+    async with written_whole(path) as building:
+        await asyncio.to_thread(building.write_text, page(about), encoding="utf-8")
     return len(nodes)
 
 
@@ -113,13 +110,3 @@ def _bundle(modules: Iterable[str]) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    building = path.with_name(f".{path.name}.part")
-    try:
-        building.write_text(text, encoding="utf-8")
-        os.replace(building, path)
-    finally:
-        building.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""Files and folders that a user gets: they appear whole, or not at all."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from overstory.errors import UsageError
+
+
+@asynccontextmanager
+async def written_whole(path: Path) -> AsyncIterator[Path]:
+    """Where to write a file or a folder: beside its place, which it takes on disk at the end, or it goes.
+
+    A folder may take the place of an empty one. What a killed writer left beside the place is removed first.
+
+    Raises:
+        UsageError: it can't be written.
+    """
+    building = path.with_name(f".{path.name}.part")
+    try:
+        await asyncio.to_thread(_remove, building)
+        try:
+            yield building
+            await asyncio.to_thread(_finish, building, path)
+        finally:
+            _remove(building)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written ({error.strerror or error}): choose another place.") from error
+
+
+def _finish(building: Path, path: Path) -> None:
+    for written in building.iterdir() if building.is_dir() else [building]:
+        with written.open("rb") as file:
+            os.fsync(file.fileno())
+    if building.is_dir() and path.exists():
+        path.rmdir()
+    os.replace(building, path)
+
+
+def _remove(building: Path) -> None:
+    if building.is_dir():
+        shutil.rmtree(building, ignore_errors=True)
+    else:
+        building.unlink(missing_ok=True)
