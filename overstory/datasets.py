@@ -1,14 +1,13 @@
 """Looking after datasets: which there are, what they hold, how their index stands."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from overstory import access
 from overstory.access import User
-from overstory.columns import columns_of, row_from
 from overstory.errors import InvalidOptionError
 from overstory.indexing import (
     archive,
@@ -38,7 +37,6 @@ from overstory.models import (
     GlobalContextSummary,
     Manifest,
     Permission,
-    Row,
     TextSummary,
 )
 from overstory.results import (
@@ -55,8 +53,6 @@ from overstory.stores.contract import Tenant
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from retrieval.hiding import Hidden
 
 
 async def list_datasets(user: User = None) -> list[Dataset]:
@@ -75,25 +71,18 @@ async def graph_data(
         hold `type`, and `text`, `name`, `level`, `is_root`, `dataset_id` where they apply.
     """
     opened = await _open(dataset_id, user, Permission.READ)
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
-    hidden = await retrieval.hiding.find_hidden(opened.tenant)
     nodes: list[tuple[UUID, dict[str, Any]]] = []
     edges: list[tuple[UUID, UUID, str, dict[str, Any]]] = []
-    entities = {e.id async for e in _rows(opened, Entity, hidden)}
-    async for chunk in _rows(opened, DocumentChunk, hidden):
-        nodes.append((chunk.id, _properties(chunk, text=chunk.text)))
-        edges += [(chunk.id, m, "contains", {}) for m in chunk.mentions if m in entities]
-    async for summary in _rows(opened, TextSummary, hidden):
-        nodes.append((summary.id, _properties(summary, text=summary.text)))
-        edges.append((summary.id, summary.chunk_id, "made_from", {}))
-    async for entity in _rows(opened, Entity, hidden):
-        nodes.append((entity.id, _properties(entity, name=entity.name, text=entity.description)))
-    async for edge in _rows(opened, Edge, hidden):
-        if hidden.keys.isdisjoint((edge.source_id, edge.target_id)):
-            edges.append((edge.source_id, edge.target_id, edge.relationship_name, {"text": edge.edge_text}))
-    async for bucket in _rows(opened, GlobalContextSummary, hidden, generation=manifest.serving):
-        nodes.append((bucket.id, _properties(bucket, text=bucket.text, level=bucket.level, is_root=bucket.is_root)))
-        edges += [(child, bucket.id, "summarized_in", {}) for child in bucket.child_ids if child not in hidden.keys]
+    documents: set[str] = set()
+    async for items in graphs.read_graph(await _shown_graph(opened)):
+        for item in items:
+            if isinstance(item, graphs.GraphEdge):
+                if item.target not in documents:
+                    edges.append(_edge(item))
+            elif item.attributes["type"] == Document.__name__:
+                documents.add(item.id)
+            else:
+                nodes.append((UUID(item.id), _properties(item, opened.dataset)))
     return nodes, edges
 
 
@@ -108,8 +97,7 @@ async def to_networkx(dataset: str | UUID, user: User = None) -> "nx.MultiDiGrap
     import networkx as nx
 
     opened = await _open(dataset, user, Permission.READ)
-    hidden = await retrieval.hiding.find_hidden(opened.tenant)
-    source = await _graph_source(opened, hidden.keys)
+    source = await _shown_graph(opened)
     graph = nx.MultiDiGraph(**graphs.about(source))
     async for items in graphs.read_graph(source):
         for item in items:
@@ -153,6 +141,11 @@ async def export_graph(
 async def _graph_source(opened: OpenDataset, hidden: frozenset[UUID] = frozenset()) -> graphs.GraphSource:
     current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
     return graphs.GraphSource(tenant=opened.tenant, dataset=opened.dataset, generation=current, hidden=hidden)
+
+
+async def _shown_graph(opened: OpenDataset) -> graphs.GraphSource:
+    """Without what is being forgotten."""
+    return await _graph_source(opened, (await retrieval.hiding.find_hidden(opened.tenant)).keys)
 
 
 async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
@@ -414,19 +407,17 @@ def _visible(opened: OpenDataset) -> Tenant:
     return tenant
 
 
-async def _rows(
-    opened: OpenDataset, kind: type[Any], hidden: "Hidden", generation: int | None = None
-) -> AsyncIterator[Any]:
-    names = [c.name for c in columns_of(kind)]
-    async for batch in opened.tenant.batches(kind, names, generation=generation):
-        for values in batch.to_pylist():
-            row = row_from(kind, values)
-            if row.key not in hidden.keys:
-                yield retrieval.hiding.shown(row, hidden)
+def _properties(node: graphs.GraphNode, dataset: Dataset) -> dict[str, Any]:
+    about = node.attributes
+    shown: dict[str, Any] = {name: about[name] for name in ("text", "name", "level", "is_root") if name in about}
+    if "description" in about:
+        shown["text"] = about["description"]
+    return {"type": about["type"], "dataset_id": dataset.id, **shown}
 
 
-def _properties(row: Row, **values: Any) -> dict[str, Any]:
-    return {"type": type(row).__name__, "dataset_id": row.dataset_id, **values}
+def _edge(edge: graphs.GraphEdge) -> tuple[UUID, UUID, str, dict[str, Any]]:
+    text = {"text": edge.attributes["text"]} if "text" in edge.attributes else {}
+    return UUID(edge.source), UUID(edge.target), edge.attributes["relationship_name"], text
 
 
 def _entry(row: GlobalContextSummary) -> TreeEntry:

@@ -268,6 +268,12 @@ class GlobalContextSummary:
     def key(self) -> UUID:
         return ids.row_key(self.id, self.valid_from)
 
+    def rests_on(self, summaries: frozenset[UUID]) -> bool:
+        """Whether one of these is directly below it, or under one of its facts."""
+        return not summaries.isdisjoint(self.child_ids) or any(
+            not summaries.isdisjoint(fact.summary_ids) for fact in self.content.facts
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingChange:

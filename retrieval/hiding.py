@@ -162,11 +162,6 @@ class _VisibleTenant:
 
 def shown(row: RowT, hidden: Hidden) -> RowT:
     """The row; what the index says is withheld where it rests on what is hidden."""
-    if not hidden.summaries or not isinstance(row, GlobalContextSummary):
-        return row
-    below = {leaf for fact in row.content.facts for leaf in fact.summary_ids}.union(row.child_ids)
-    return (
-        row
-        if hidden.summaries.isdisjoint(below)
-        else cast(RowT, replace(row, text="", content=AreaContent(), withheld=True))
-    )
+    if isinstance(row, GlobalContextSummary) and hidden.summaries and row.rests_on(hidden.summaries):
+        return cast(RowT, replace(row, text="", content=AreaContent(), withheld=True))
+    return row

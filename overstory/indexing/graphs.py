@@ -120,7 +120,8 @@ async def read_graph(source: GraphSource) -> AsyncIterator[list[GraphNode] | lis
     """
     known = _Known()
     for kind in _FIELDS:
-        columns = [column.name for column in columns_of(kind) if column.name not in _LEFT_OUT]
+        left_out = _LEFT_OUT.keys() - ({"child_ids"} if source.hidden else set())
+        columns = [column.name for column in columns_of(kind) if column.name not in left_out]
         async for values in _values(source, kind, columns):
             rows = [row_from(kind, {**_LEFT_OUT, **one}) for one in values]
             rows = [row for row in rows if row.key not in source.hidden]
@@ -142,7 +143,7 @@ def node_of(row: Any, hidden: frozenset[UUID] = frozenset()) -> GraphNode:
         attributes["entity_type"] = row.type
     if isinstance(row, GlobalContextSummary):
         attributes |= _content(row.content)
-        if hidden and any(hidden.intersection(fact.summary_ids) for fact in row.content.facts):
+        if hidden and row.rests_on(hidden):
             attributes |= {"text": "", "withheld": True, **_content(AreaContent())}
     return GraphNode(str(row.id), attributes)
 

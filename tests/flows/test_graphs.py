@@ -9,9 +9,10 @@ import pytest
 import overstory
 from overstory import datasets
 from overstory.errors import DatasetBusyError, InvalidOptionError, UsageError
+from overstory.ids import summary_id
 from overstory.indexing.leasing import writing
 from overstory.interchange import read_graphml, read_jsonl
-from overstory.models import FORGETTING, Document
+from overstory.models import FORGETTING, AreaContent, Category, Document, GlobalContextSummary
 from overstory.runtime import current_runtime
 
 NOTES = [
@@ -125,6 +126,43 @@ async def test_what_is_being_forgotten_is_not_in_it(ferry: str, tmp_path: Path) 
 
     assert "Zorbax" not in repr((list(graph.nodes(data=True)), list(graph.edges(data=True))))
     assert "Zorbax" not in (tmp_path / "ferry.jsonl").read_text(encoding="utf-8")
+
+
+async def test_an_area_over_what_is_being_forgotten_is_not_shown_even_where_no_fact_names_it(ferry: str) -> None:
+    dataset = next(one for one in await datasets.list_datasets() if one.name == ferry)
+    tenant = await (await current_runtime()).store.tenant(dataset)
+    [document] = await tenant.get(Document, await tenant.find(Document, "source", ["note-1"]))
+    [area] = await tenant.find(GlobalContextSummary, "child_ids", [summary_id(document.chunk_ids[0])])
+    topics = AreaContent(categories=(Category(name="Names", topics=("Quillon",)),))
+    await tenant.patch(GlobalContextSummary, {area: {"content": topics, "text": "Quillon"}})
+    before = repr(await datasets.graph_data(dataset.id))
+    await tenant.patch(Document, {document.id: {"state": FORGETTING}})
+
+    graph = await datasets.to_networkx(ferry)
+    data = await datasets.graph_data(dataset.id)
+
+    assert "Quillon" in before
+    assert "Quillon" not in repr((list(graph.nodes(data=True)), data))
+
+
+async def test_the_data_of_the_graph_are_its_nodes_and_edges_without_the_documents(ferry: str) -> None:
+    graph = await datasets.to_networkx(ferry)
+    nodes, edges = await datasets.graph_data(ferry)
+
+    documents = {node for node, kind in graph.nodes(data="type") if kind == "Document"}
+    assert {str(key) for key, _ in nodes} == set(graph.nodes) - documents
+    assert {(str(source), str(target), name) for source, target, name, _ in edges} == {
+        (source, target, name)
+        for source, target, name in graph.edges(data="relationship_name")
+        if target not in documents
+    }
+    about = {properties["type"]: properties.keys() - {"type", "dataset_id"} for _, properties in nodes}
+    assert about == {
+        "DocumentChunk": {"text"},
+        "TextSummary": {"text"},
+        "Entity": {"name", "text"},
+        "GlobalContextSummary": {"text", "level", "is_root"},
+    }
 
 
 async def test_a_file_that_is_there_is_left_alone(ferry: str, tmp_path: Path) -> None:
