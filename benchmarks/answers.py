@@ -55,6 +55,8 @@ async def measure_time(table: Table, lane: str, loaded: Sequence[QuestionSet]) -
 
 async def measure(table: Table, lane: str, arguments: argparse.Namespace) -> None:
     whole = [question_sets.load(name, arguments.data) for name in arguments.sets.split(",")]
+    if arguments.characters:
+        whole = [one.cut(arguments.characters) for one in whole]
     for one in whole:
         await question_sets.remember_all(one)
     loaded = [one.half(arguments.half) for one in whole]
@@ -80,6 +82,7 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure")
     parser.add_argument("--half", choices=["odd", "even", "all"], default="odd", help="choose on even, report odd")
     parser.add_argument("--questions", type=int, default=90, help="of each group, for contexts, facts and answers")
+    parser.add_argument("--characters", type=int, help="about so much of each set, for a slow machine")
     parser.add_argument("--home", type=Path, help="keep the datasets here, and use those that are here")
     parser.add_argument(
         "--writer", help=f"writes the index and answers: a litellm model name, {SCRIPTED!r}, or {TINY!r}"

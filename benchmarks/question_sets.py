@@ -10,10 +10,12 @@ question, rubric?}`. The rubric lists the facts that an answer should hold.
 
 import dataclasses
 import json
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,30 @@ class QuestionSet:
         groups = ([q for q in self.questions if bool(q.gold) is has_gold] for has_gold in (True, False))
         kept = tuple(q for group in groups for place, q in enumerate(group) if (place % 2 == 1) is (which == "odd"))
         return dataclasses.replace(self, questions=kept)
+
+    def cut(self, characters: int) -> "QuestionSet":
+        """About so much of it: the smallest datasets; of one that is larger, gold passages and others drawn alike."""
+        left, kept = characters, {}
+        for dataset, passages in sorted(self.passages.items(), key=lambda item: (_size(item[1]), item[0])):
+            if kept and _size(passages) > left:
+                break
+            kept[dataset] = self._some(passages, left)
+            left -= _size(kept[dataset])
+        return QuestionSet(self.name, kept, tuple(q for q in self.questions if q.dataset in kept))
+
+    def _some(self, passages: list[dict[str, Any]], characters: int) -> list[dict[str, Any]]:
+        if _size(passages) <= characters:
+            return passages
+        wanted = frozenset[str]().union(*(q.gold | q.stale for q in self.questions))
+        drawn = random.Random(1).sample(passages, len(passages))
+        first = sorted(drawn, key=lambda p: p["id"] not in wanted)
+        sizes = accumulate(len(p["text"]) for p in first)
+        chosen = {p["id"] for p, size in zip(first, sizes, strict=True) if size <= characters or p["id"] in wanted}
+        return [p for p in passages if p["id"] in chosen]
+
+
+def _size(passages: list[dict[str, Any]]) -> int:
+    return sum(len(p["text"]) for p in passages)
 
 
 def load(name: str, data: Path) -> QuestionSet:

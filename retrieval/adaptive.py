@@ -7,23 +7,28 @@ Relevant areas:
 This area of the dataset is about: Northstar, budget
 - Earlier: 2026-05-03, launch.md: Anna Hofer moved the Northstar launch to 9 June.
 - Current: 2026-05-20, board.md: The Northstar launch moved to 16 June.
+
+Within a budget, facts and local texts compete: a text gives way where the facts that come in its place are worth more,
+and three quarters stay local whatever they are worth. There, an area is told without its topics, so that there is room
+for facts.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, Generic, NamedTuple
 from uuid import UUID
 
 from overstory import ids
 from overstory.errors import StoreError
-from overstory.models import DocumentChunk, Fact, GlobalContextSummary
+from overstory.models import Fact, GlobalContextSummary, Hit
 from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
-from .context import WORLD_SUMMARY, clean_markdown, clean_name
-from .passages import by_words
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name
 from .prelude import PRELUDE_SHARE, Area, LocalT, Prelude, shorter, without_prelude
 from .ranking import word_weights
 from .scene import Scene
@@ -32,133 +37,186 @@ from .sources import sources_of_summaries
 MAX_FACTS: Final = 12
 """Where no budget says so."""
 ROOT_TOKENS: Final = 120
-"""Of the root where no budget says so; else a third of the prelude's share."""
-CHUNK_WEIGHT: Final = 0.3
-"""What the distance of a fact's chunk counts beside the words that the fact shares with the question."""
+"""Of the root where no budget says so."""
+ROOT_SHARE: Final = 20
+"""Of a budget, the root gets one part in so many: it orients, and is no evidence."""
+WORDS_WEIGHT: Final = 0.3
+"""What the words that a fact shares with the question count beside the worth of its chunk."""
+LEAST_WORTH: Final = 0.25
 LEAST_SHARE: Final = 0.15
-"""Share of the question's words, by weight, that a fact must have."""
+"""Of the question's words, by weight, for a fact whose chunk is worth less."""
+FACT_SHARE: Final = 0.3
+"""What a fact is worth beside the whole of its chunk."""
 CANDIDATES: Final = 60
-"""Chunks outside the local context whose facts are looked at, by meaning and by words each."""
+"""The best chunks, whose facts are looked at."""
 COPY_SHARE: Final = 0.85
+_TRIED: Final = 6
+"""Divisions of a budget that are compared."""
 _TOPICS: Final = 6
+_LEAST_ROOM: Final = 25
+"""Tokens that a fact with its origin takes at least."""
 _BLANK_LINE = estimate_tokens("\n\n")
+_HEADING = estimate_tokens(f"\n\n{RELEVANT_AREAS}\n")
+_MARK = len("Earlier: ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local(Generic[LocalT]):
+    """Local evidence that can be made to fit a budget."""
+
+    fit: Callable[[int | None], tuple[LocalT, str]]
+    """What is given within a number of tokens (None for no limit), and the text of it."""
+    fit_texts: Callable[[int | None], tuple[LocalT, str]]
+    """The same without what may always give way to facts."""
+    shown: Callable[[LocalT], Collection[UUID]]
+    """The chunks and summaries that are in it."""
 
 
 class Candidate(NamedTuple):
     fact: Fact
     area: GlobalContextSummary
-    score: float
+    worth: float
+    """Of its chunk: 1 for the one that fits the question best."""
+    words: frozenset[str]
+    origin: str
+    """Its date and document, as they are given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Local:
-    """What the local context holds, and how far what was looked at is from the question."""
+class Known:
+    """What the index knows around a question."""
 
-    shown: Collection[UUID]
-    """Chunks and summaries that are in it."""
-    text: str
-    distances: Mapping[UUID, float]
+    candidates: Sequence[Candidate] = ()
+    """Best first; every chunk gives one before any gives a second."""
+    worth: Mapping[UUID, float]
+    """Of chunks and of their summaries."""
+    sources: Mapping[UUID, str] = field(default_factory=dict)
+    """Of the summaries under the candidates, the sources of their documents."""
 
 
 async def fit_adaptive(
-    scene: Scene,
-    root: Prelude,
-    fit_local: Callable[[int | None], tuple[LocalT, str]],
-    shown_of: Callable[[LocalT], Collection[UUID]],
-    distances: Mapping[UUID, float],
+    scene: Scene, root: Prelude, local: Local[LocalT], ranked: Sequence[Hit]
 ) -> tuple[tuple[LocalT, str], Prelude]:
-    """Local evidence within three quarters of the budget, and the facts that it lacks in what is left."""
+    """Local evidence and the facts that it lacks, as the budget has room for them.
+
+    Args:
+        scene: the question and where it is asked.
+        root: the prelude with the root alone.
+        local: the evidence.
+        ranked: the chunks that fit the question best, whether they are part of that evidence or not.
+    """
     budget = scene.question.context_token_budget
-    share = None if budget is None else budget // PRELUDE_SHARE
-    kept, text = fit_local(None if budget is None or share is None else budget - share)
-    local = Local(shown=shown_of(kept), text=text, distances=distances)
     try:
-        prelude = await find_prelude(scene, root, local, share)
+        known = await find_known(scene, ranked)
     except StoreError as error:
-        return fit_local(budget), without_prelude(str(error))
+        return local.fit(budget), without_prelude(str(error))
+    root = replace(root, sources={**root.sources, **known.sources})
     if budget is None:
-        return (kept, text), prelude
-    taken = estimate_tokens(prelude.text) + _BLANK_LINE if prelude.text else 0
-    return fit_local(budget - taken), prelude
+        return await asyncio.to_thread(add_facts, root, local, known)
+    return await asyncio.to_thread(divide, root, local, known, budget)
 
 
-async def find_prelude(scene: Scene, root: Prelude, local: Local, budget_tokens: int | None) -> Prelude:
-    """The root and the best facts that local evidence lacks, as a budget has room for them."""
-    short = _short_root(root, budget_tokens)
-    rows = await _areas_around(scene, local)
-    chosen = await asyncio.to_thread(choose, scene.question.search_text, rows, local)
-    if not chosen:
-        return short
-    sources = await sources_of_summaries(scene.tenant, {leaf for one in chosen for leaf in one.fact.summary_ids})
-    short = replace(short, sources={**short.sources, **sources})
-    for count in range(len(chosen), 0, -1):
-        prelude = replace(short, areas=render_areas(chosen[:count], sources))
-        if budget_tokens is None or estimate_tokens(prelude.text) + _BLANK_LINE <= budget_tokens:
-            return prelude
-    return short
-
-
-def _short_root(root: Prelude, budget_tokens: int | None) -> Prelude:
-    room = ROOT_TOKENS if budget_tokens is None else budget_tokens // 3
-    kept = shorter(root.root, room - estimate_tokens(f"{WORLD_SUMMARY}\n")) if root.root else None
-    return replace(root, root=kept)
-
-
-async def _areas_around(scene: Scene, local: Local) -> list[GlobalContextSummary]:
-    """The lowest areas over what comes near the question, or shares its words, and is not in the local context."""
+async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
+    """The facts of the lowest areas over the best chunks."""
+    best = max((hit.score for hit in ranked), default=0.0) or 1.0
+    worth = {hit.key: max(hit.score / best, 0.0) for hit in ranked[:CANDIDATES]}
+    worth |= {ids.summary_id(key): value for key, value in worth.items()}
     if scene.generation is None:
-        return []
-    worded = [hit.key for hit in await by_words(scene, DocumentChunk, CANDIDATES)]
-    near = sorted(local.distances, key=lambda key: (local.distances[key], key))
-    known = frozenset(local.shown)
-    summaries = {ids.summary_id(key) for key in (*worded, *_first(near, known)) if key not in known}
-    keys = await scene.tenant.find(GlobalContextSummary, "child_ids", sorted(summaries))
+        return Known(worth=worth)
+    keys = await scene.tenant.find(GlobalContextSummary, "child_ids", sorted(worth))
     rows = await scene.tenant.get(GlobalContextSummary, keys)
     number = scene.generation.number
-    return [
+    areas = [
         row
         for row in rows
         if row.level == 0 and row.valid_from <= number < row.valid_to and not row.withheld and not row.is_root
     ]
+    leaves = {leaf for area in areas for fact in area.content.facts for leaf in fact.summary_ids}
+    sources = await sources_of_summaries(scene.tenant, leaves)
+    candidates = await asyncio.to_thread(find_candidates, scene.question.search_text, areas, worth, sources)
+    return Known(candidates=candidates, worth=worth, sources=sources)
 
 
-def _first(keys: Iterable[UUID], known: Collection[UUID]) -> list[UUID]:
-    return [key for key in keys if key not in known][:CANDIDATES]
-
-
-# --- which facts -----------------------------------------------------------------------------------
-
-
-def choose(question: str, areas: Sequence[GlobalContextSummary], local: Local) -> list[Candidate]:
-    """The facts that fit a question best and that local evidence lacks, none said twice."""
+def find_candidates(
+    question: str, areas: Sequence[GlobalContextSummary], worth: Mapping[UUID, float], sources: Mapping[UUID, str]
+) -> list[Candidate]:
+    """The facts that have to do with a question, best first."""
     wanted = frozenset(query_words(question))
-    shown = {*local.shown, *map(ids.summary_id, local.shown)}
-    said = " ".join(local.text.split())
-    lacking = [
-        (fact, area)
+    found = [
+        Candidate(fact, area, worth_of(fact, worth), frozenset(words_of(fact.text)), _origin(fact, sources))
         for area in areas
         for fact in area.content.facts
-        if shown.isdisjoint(fact.summary_ids) and fact.text not in said
     ]
-    bags = [frozenset(words_of(fact.text)) for fact, _ in lacking]
-    weights = word_weights(wanted, [wanted & bag for bag in bags])
+    weights = word_weights(wanted, [wanted & one.words for one in found])
     total = sum(weights.values()) or 1.0
-    nearness = {ids.summary_id(key): 1 - distance for key, distance in local.distances.items()}
-    ranked = sorted(
-        (
-            (-(share + CHUNK_WEIGHT * max((nearness.get(leaf, 0.0) for leaf in fact.summary_ids), default=0.0)), place)
-            for place, ((fact, _), bag) in enumerate(zip(lacking, bags, strict=True))
-            if (share := sum(weights[word] for word in wanted & bag) / total) >= LEAST_SHARE
-        ),
+    shares = [sum(weights[word] for word in sorted(wanted & one.words)) / total for one in found]
+    scores = [one.worth + WORDS_WEIGHT * share for one, share in zip(found, shares, strict=True)]
+    places = sorted(
+        (place for place, one in enumerate(found) if one.worth >= LEAST_WORTH or shares[place] >= LEAST_SHARE),
+        key=lambda place: (-scores[place], place),
     )
-    chosen: list[int] = []
-    for _, place in ranked:
-        if len(chosen) == MAX_FACTS:
-            break
-        if not any(_is_copy(bags[place], bags[other]) for other in chosen):
-            chosen.append(place)
-    scores = {place: -score for score, place in ranked}
-    return [Candidate(*lacking[place], scores[place]) for place in chosen]
+    given: Counter[tuple[UUID, ...]] = Counter()
+    turns = []
+    for place in places:
+        turns.append((given[found[place].fact.summary_ids], place))
+        given[found[place].fact.summary_ids] += 1
+    return [found[place] for _, place in sorted(turns, key=lambda turn: turn[0])]
+
+
+def worth_of(fact: Fact, worth: Mapping[UUID, float]) -> float:
+    return max((worth.get(leaf, 0.0) for leaf in fact.summary_ids), default=0.0)
+
+
+# --- beside local evidence -------------------------------------------------------------------------
+
+
+def add_facts(root: Prelude, local: Local[LocalT], known: Known) -> tuple[tuple[LocalT, str], Prelude]:
+    """All local evidence, and the best facts that it lacks."""
+    kept, text = local.fit(None)
+    chosen = list(islice(lacking(known, local.shown(kept), text), MAX_FACTS))
+    return (kept, text), replace(short_root(root, ROOT_TOKENS), areas=render_areas(chosen, _TOPICS))
+
+
+def divide(root: Prelude, local: Local[LocalT], known: Known, budget: int) -> tuple[tuple[LocalT, str], Prelude]:
+    """The division of a budget between local evidence and facts that is worth most; of equal ones, the most local."""
+    short = short_root(root, budget // ROOT_SHARE)
+    best, most, seen = replace(short, root=None), -1.0, set[frozenset[UUID]]()
+    for part in range(_TRIED):
+        kept, text = local.fit_texts(budget - part * budget // (PRELUDE_SHARE * (_TRIED - 1)))
+        shown = frozenset(local.shown(kept))
+        if shown in seen:
+            continue
+        seen.add(shown)
+        room = min(budget - estimate_tokens(text), budget // PRELUDE_SHARE) - _BLANK_LINE
+        chosen = _within(lacking(known, shown, text), room - estimate_tokens(short.text))
+        prelude = _fitting(short, chosen, room)
+        value = sum(known.worth.get(key, 0.0) ** 2 for key in shown) + FACT_SHARE * _worth(chosen)
+        if value > most:
+            best, most = prelude, value
+    taken = estimate_tokens(best.text) + _BLANK_LINE if best.text else 0
+    return local.fit(budget - taken), best
+
+
+def _worth(chosen: Sequence[Candidate]) -> float:
+    """Of their chunks, each counted once."""
+    return sum({one.fact.summary_ids: one.worth**2 for one in chosen}.values())
+
+
+def short_root(prelude: Prelude, budget_tokens: int) -> Prelude:
+    room = budget_tokens - estimate_tokens(f"{WORLD_SUMMARY}\n")
+    return replace(prelude, root=shorter(prelude.root, room) if prelude.root else None)
+
+
+def lacking(known: Known, shown: Collection[UUID], text: str) -> Iterator[Candidate]:
+    """The candidates that local evidence does not say, none said twice."""
+    hidden = {*shown, *map(ids.summary_id, shown)}
+    said = " ".join(text.split())
+    given: list[frozenset[str]] = []
+    for one in known.candidates:
+        is_new = hidden.isdisjoint(one.fact.summary_ids) and one.fact.text not in said
+        if is_new and not any(_is_copy(one.words, other) for other in given):
+            given.append(one.words)
+            yield one
 
 
 def _is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -166,10 +224,35 @@ def _is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
     return numbers <= other and len(one & other) >= COPY_SHARE * len(one)
 
 
+def _within(candidates: Iterable[Candidate], budget_tokens: int) -> list[Candidate]:
+    """As many as there is room for, about; a long one is passed over for shorter ones."""
+    chosen: list[Candidate] = []
+    areas: set[UUID] = set()
+    left = budget_tokens - _HEADING
+    for one in candidates:
+        if left < _LEAST_ROOM:
+            break
+        heading = "" if one.area.id in areas else f"\n\n{_heading(one.area, 0)}"
+        size = estimate_tokens(f"{heading}\n- {one.origin}{one.fact.text}{' ' * _MARK * one.fact.superseded}")
+        if size <= left:
+            chosen.append(one)
+            areas.add(one.area.id)
+            left -= size
+    return chosen
+
+
+def _fitting(short: Prelude, chosen: Sequence[Candidate], budget_tokens: int) -> Prelude:
+    for count in range(len(chosen), 0, -1):
+        prelude = replace(short, areas=render_areas(chosen[:count], 0))
+        if estimate_tokens(prelude.text) <= budget_tokens:
+            return prelude
+    return short if estimate_tokens(short.text) <= budget_tokens else replace(short, root=None)
+
+
 # --- how they are given ----------------------------------------------------------------------------
 
 
-def render_areas(chosen: Sequence[Candidate], sources: Mapping[UUID, str]) -> tuple[Area, ...]:
+def render_areas(chosen: Sequence[Candidate], topics: int) -> tuple[Area, ...]:
     """Facts under their areas, each area and its facts in the order of time; the later of two values is marked."""
     in_order = sorted(chosen, key=lambda one: (one.fact.occurred_at, one.fact.order))
     marks = _marks([one.fact for one in in_order])
@@ -177,8 +260,12 @@ def render_areas(chosen: Sequence[Candidate], sources: Mapping[UUID, str]) -> tu
     rows = {}
     for one, mark in zip(in_order, marks, strict=True):
         rows[one.area.id] = one.area
-        lines.setdefault(one.area.id, []).append(f"- {mark}{_origin(one.fact, sources)}{clean_name(one.fact.text)}")
-    return tuple(Area(row, 0.0, clean_markdown("\n".join([_heading(row), *lines[key]]))) for key, row in rows.items())
+        lines.setdefault(one.area.id, []).append(f"- {mark}{one.origin}{clean_name(one.fact.text)}")
+    headings = {key: _heading(row, topics) for key, row in rows.items()}
+    return tuple(
+        Area(row, 0.0, clean_markdown("\n".join([*filter(None, [headings[key]]), *lines[key]])))
+        for key, row in rows.items()
+    )
 
 
 def _marks(facts: Sequence[Fact]) -> list[str]:
@@ -196,8 +283,11 @@ def _origin(fact: Fact, sources: Mapping[UUID, str]) -> str:
     return f"{', '.join(parts)}: " if parts else ""
 
 
-def _heading(row: GlobalContextSummary) -> str:
-    topics = [topic for category in row.content.categories for topic in category.topics][:_TOPICS]
+def _heading(row: GlobalContextSummary, topics: int) -> str:
+    """What an area is about, and whether it is stale or degraded; empty where there is nothing to say."""
+    told = [topic for category in row.content.categories for topic in category.topics][:topics]
     marks = [mark for mark, is_so in (("stale", row.stale), ("written by rules", bool(row.degraded))) if is_so]
-    told = f" ({', '.join(marks)})" if marks else ""
-    return f"This area of the dataset is about{told}: {', '.join(map(clean_name, topics))}"
+    marked = f" ({', '.join(marks)})" if marks else ""
+    if told:
+        return f"This area of the dataset is about{marked}: {', '.join(map(clean_name, told))}"
+    return f"This area of the dataset{marked}:" if marks else ""

@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
+from overstory.models import DocumentChunk, Hit
 from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
-from .adaptive import fit_adaptive
+from .adaptive import Local, fit_adaptive
 from .context import fit_fragment, join
 from .evidence import areas_of, passages_of, texts_of, triplets_of
 from .fragment import Fragment, cut
+from .passages import by_words
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material, matching, neighborhood, node_set
 from .question import ADAPTIVE
+from .ranking import CANDIDATES, rank_chunks
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
 from .waves import wave
@@ -22,21 +26,41 @@ from .waves import wave
 
 async def graph_completion(scene: Scene) -> Findings:
     async with wave() as group:
-        local = group.create_task(_find_with_passages(scene))
+        local = group.create_task(_find_local(scene))
         before = group.create_task(read_prelude(scene))
-    (found, passages), prelude = local.result(), before.result()
-    fit, budget = partial(fit_fragment, found), scene.question.context_token_budget
+    found, prelude = local.result(), before.result()
+    fit, budget = partial(fit_fragment, found.fragment), scene.question.context_token_budget
     if prelude.available and scene.question.index_mode == ADAPTIVE:
-        (fragment, text), prelude = await fit_adaptive(scene, prelude, fit, _shown, found.distances)
+        evidence = Local(fit=fit, fit_texts=fit, shown=_shown)
+        (fragment, text), prelude = await fit_adaptive(scene, prelude, evidence, found.ranked)
     else:
         (fragment, text), prelude = fit_beside(prelude, fit, budget)
     context = join(prelude.text, text)
-    return Findings(context=context, evidence=_evidence(fragment, passages, prelude, context))
+    return Findings(context=context, evidence=_evidence(fragment, found.passages, prelude, context))
 
 
-async def _find_with_passages(scene: Scene) -> tuple[Fragment, tuple[Passage, ...]]:
-    fragment = await find_fragment(scene)
-    return fragment, await passages_of(scene.tenant, texts_of(fragment))
+class _Found(NamedTuple):
+    fragment: Fragment
+    passages: tuple[Passage, ...]
+    """Its texts."""
+    ranked: Sequence[Hit] = ()
+    """The chunks that fit the question best, where the index is to give facts."""
+
+
+async def _find_local(scene: Scene) -> _Found:
+    question = scene.question
+    if not question.include_index or question.index_mode != ADAPTIVE:
+        fragment = await find_fragment(scene)
+        return _Found(fragment, await passages_of(scene.tenant, texts_of(fragment)))
+    async with wave() as group:
+        projected = group.create_task(find_material(scene))
+        worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
+    material = projected.result()
+    async with wave() as group:
+        ranked = group.create_task(rank_chunks(scene, material, worded.result(), CANDIDATES))
+        fragment = await cut(material, question.top_k, question.feedback_influence)
+        passages = group.create_task(passages_of(scene.tenant, texts_of(fragment)))
+    return _Found(fragment, passages.result(), ranked.result())
 
 
 def _shown(fragment: Fragment) -> set[UUID]:

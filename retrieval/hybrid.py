@@ -26,12 +26,12 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from overstory.models import DocumentChunk, Entity
+from overstory.models import DocumentChunk, Entity, Hit
 from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
-from .adaptive import fit_adaptive
+from .adaptive import Local, fit_adaptive
 from .context import clean_markdown, clean_name, join, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
@@ -65,6 +65,8 @@ class Lanes:
     """For each entity, what is said of it."""
     facts: tuple[str, ...] = ()
     fragment: Fragment
+    ranked: tuple[Hit, ...] = ()
+    """The best chunks, those among the passages and the next ones."""
 
     def first(self, count: int) -> "Lanes":
         return replace(
@@ -80,6 +82,11 @@ class Lanes:
     def size(self) -> int:
         return max(len(self.passages), len(self.entities), len(self.facts))
 
+    @property
+    def texts(self) -> "Lanes":
+        """The passages alone."""
+        return replace(self.first(0), passages=self.passages)
+
 
 async def hybrid_completion(scene: Scene) -> Findings:
     async with wave() as group:
@@ -91,8 +98,8 @@ async def hybrid_completion(scene: Scene) -> Findings:
     fit = partial(_fit, local.result())
     if prelude.available and scene.question.index_mode == ADAPTIVE:
         at = replace(scene, question=replace(scene.question, context_token_budget=room))
-        distances = local.result().fragment.distances
-        (lanes, text), prelude = await fit_adaptive(at, prelude, fit, _shown, distances)
+        texts = Local(fit=fit, fit_texts=partial(_fit, local.result().texts), shown=_shown)
+        (lanes, text), prelude = await fit_adaptive(at, prelude, texts, local.result().ranked)
     else:
         (lanes, text), prelude = fit_beside(prelude, fit, room)
     context = join(_section(GLOBAL_CONTEXT, prelude.text), text)
@@ -110,9 +117,9 @@ async def _find_lanes(scene: Scene) -> Lanes:
         projected = group.create_task(find_material(scene))
         worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
     material = projected.result()
-    ranked = await rank_chunks(scene, material, worded.result(), lane)
+    ranked = await rank_chunks(scene, material, worded.result(), CANDIDATES)
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
-    passages = await read_passages(scene, DocumentChunk, ranked)
+    passages = await read_passages(scene, DocumentChunk, ranked[:lane])
     told = [" ".join(passage.text.split()) for passage in passages]
     entities, bullets = _what_is_said(_nearest_entities(material, lane), fragment.connections, told)
     said = {bullet for lines in bullets for bullet in lines}
@@ -123,6 +130,7 @@ async def _find_lanes(scene: Scene) -> Lanes:
         bullets=bullets,
         facts=tuple(facts)[:lane],
         fragment=fragment.first(lane),
+        ranked=tuple(ranked),
     )
 
 

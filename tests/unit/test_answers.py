@@ -65,6 +65,17 @@ def test_halves_have_every_question_once():
     assert whole.half("all") is whole
 
 
+def test_a_cut_keeps_whole_datasets_and_all_gold_passages():
+    passages = [{"id": name, "text": text} for name, text in TEXTS.items()] + [{"id": "long", "text": "x" * 1_000}]
+    one = QuestionSet("ferry", {"large": [passages[-1]], "ferry": passages}, (question(),))
+
+    assert set(one.cut(1_100).passages) == {"large"}
+    assert [p["id"] for p in QuestionSet("ferry", {"ferry": passages}, one.questions).cut(150).passages["ferry"]] == [
+        "old",
+        "new",
+    ]
+
+
 def test_rankings_are_judged_by_gold_passages():
     gold = frozenset({"new", "other"})
 
