@@ -81,7 +81,7 @@ def add_one(leaves: trees.Leaves, options: TreeOptions) -> tuple[float, int]:
     stored = TreeState.from_plan(DATASET, others, plan_tree(others, options))
     start = time.process_time()
     state = stored.with_leaves(leaves)
-    change = apply_changes(state, [to_uuids(leaves.ids[last:])[0]], [], [], options)
+    change = apply_changes(state, [to_uuids(leaves.ids[last:])[0]], [], options)
     return time.process_time() - start, len(change.rewritten)
 
 

@@ -20,7 +20,7 @@ def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, 
     """Plan a build over a tree that is served; nothing is to be done when nothing in it changes."""
     state = TreeState.from_nodes(job.dataset_id, leaves, old.shape)
     cut = [b.id for b in old.shape if b.cut]
-    change = apply_changes(state, _unplaced(state), (), pending, options, thinned=cut)
+    change = apply_changes(state, _unplaced(state), pending, options, thinned=cut)
     unfit = [b for b in old.shape if b.unfit]
     buckets = _to_write(change, {b.id for b in unfit})
     gone = {b.id for b in change.removed}

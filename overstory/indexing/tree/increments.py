@@ -27,7 +27,6 @@ __all__ = ["PlacedBucket", "TreeChange", "TreeState", "apply_changes"]
 def apply_changes(
     state: TreeState,
     added: Sequence[UUID],
-    removed: Sequence[UUID],
     touched: Sequence[UUID],
     options: TreeOptions,
     *,
@@ -38,9 +37,8 @@ def apply_changes(
     One more summary changes at most one bucket a level, and those that are split.
 
     Args:
-        state: the tree with all summaries that there are now.
+        state: the tree with all summaries that there are now; children that are no longer among them leave.
         added: new summaries; those in the tree already count as touched.
-        removed: summaries that leave the tree; children that are no longer among the summaries leave anyway.
         touched: summaries whose text or vector has changed; each keeps its bucket unless its vector moved far.
         options: those that the tree was planned with.
         thinned: buckets whose children were taken from them before; they may have become too small.
@@ -53,9 +51,7 @@ def apply_changes(
     with one_core():
         tree = GrowingTree(state, options.max_bucket_size)
         placing = Placing(tree, state.leaves, options)
-        newcomers, rewritten, leavers = _sort_out(tree, state, added, removed, touched)
-        for leaf in leavers.tolist():
-            tree.detach(-1, leaf)
+        newcomers, rewritten = _sort_out(tree, state, added, touched)
         tree.lower_top()
         moved = placing.leave_misplaced(rewritten)
         tree.lower_top()
@@ -67,17 +63,16 @@ def apply_changes(
 
 
 def _sort_out(
-    tree: GrowingTree, state: TreeState, added: Sequence[UUID], removed: Sequence[UUID], touched: Sequence[UUID]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the summaries to add, of those rewritten where they are, and of those to take out."""
-    new, gone, same = (np.unique(find_uuids(state.leaves.ids, i)) for i in (added, removed, touched))
+    tree: GrowingTree, state: TreeState, added: Sequence[UUID], touched: Sequence[UUID]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the summaries to add, and of those rewritten where they are."""
+    new, same = (np.unique(find_uuids(state.leaves.ids, i)) for i in (added, touched))
     if len(new) and new[0] < 0:
         known = set(to_uuids(state.leaves.ids))
         raise ValueError(f"added, but not among the summaries: {sorted(set(added) - known)[:5]}")
     named = np.union1d(new, same[same >= 0])
     is_placed = tree.leaf_parents != NOWHERE
-    leavers = np.setdiff1d(gone[gone >= 0], named)
-    return named[~is_placed[named]], named[is_placed[named]], leavers[is_placed[leavers]]
+    return named[~is_placed[named]], named[is_placed[named]]
 
 
 def _shrunk(tree: GrowingTree, state: TreeState, thinned: Sequence[UUID]) -> list[set[int]]:
