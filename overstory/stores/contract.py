@@ -14,7 +14,6 @@ No method returns less than was asked for without raising.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import UUID
@@ -36,18 +35,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RowT = TypeVar("RowT", bound=Row)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
-    """What a store can do beyond the promise, for those who choose or describe it."""
-
-    persistent: bool
-    """Rows outlive the process."""
-    many_processes: bool
-    """Several processes may open it at once."""
-    many_machines: bool
-    """Several machines may."""
 
 
 class Tenant(Protocol):
@@ -196,9 +183,6 @@ class Tenant(Protocol):
 
 class Store(Protocol):
     """All datasets of one place."""
-
-    @property
-    def capabilities(self) -> Capabilities: ...
 
     async def create_dataset(self, dataset: Dataset) -> Dataset:
         """Register a dataset and make its tenant; the one that exists if owner and name are taken."""

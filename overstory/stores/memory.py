@@ -33,7 +33,6 @@ from overstory.models import (
     Vectors,
 )
 from overstory.stores import checks, leases
-from overstory.stores.contract import Capabilities
 from overstory.stores.leases import LeaseRecord
 from overstory.stores.nearest import halves, nearest
 from overstory.words import query_words, words_of
@@ -215,8 +214,6 @@ class MemoryTenant:
 
 class MemoryStore:
     """All datasets of one object."""
-
-    capabilities = Capabilities(persistent=False, many_processes=False, many_machines=False)
 
     def __init__(
         self, *, access_control: bool = True, clock: Callable[[], datetime] = lambda: datetime.now(UTC)

@@ -13,7 +13,6 @@ import apsw
 
 from overstory.errors import DatasetNotFoundError
 from overstory.models import Dataset, Lease, Manifest, Permission
-from overstory.stores.contract import Capabilities
 from overstory.stores.embedded import connections, erasing, registry, schema, writing
 from overstory.stores.embedded.connections import Database
 from overstory.stores.embedded.faults import translated
@@ -40,8 +39,6 @@ class EmbeddedStore:
         StoreVersionError: a newer Overstory wrote the home.
         StoreFullError: the home can't be written.
     """
-
-    capabilities = Capabilities(persistent=True, many_processes=True, many_machines=False)
 
     def __init__(
         self,

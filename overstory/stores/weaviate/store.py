@@ -12,7 +12,6 @@ from weaviate.classes.query import Filter
 from overstory.models import KINDS, Dataset, Lease, Manifest, Permission
 from overstory.settings import StoreSettings
 from overstory.stores import leases
-from overstory.stores.contract import Capabilities
 from overstory.stores.weaviate import registry, writing
 from overstory.stores.weaviate.address import parse_address
 from overstory.stores.weaviate.calls import Patience, together
@@ -41,8 +40,6 @@ class WeaviateStore:
     Raises:
         ConfigurationError: the URL can't be a server's.
     """
-
-    capabilities = Capabilities(persistent=True, many_processes=True, many_machines=True)
 
     def __init__(
         self,
