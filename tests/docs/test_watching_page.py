@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 
 from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
 
 from overstory.serve.metrics import Metrics
 from overstory.telemetry import Kind, Operation
@@ -31,4 +32,5 @@ def test_the_program_of_the_page_sets_a_tracer_up(monkeypatch) -> None:
     exec(compile(code, str(Path(PAGE).name), "exec"), {})
 
     [provider] = given
-    provider.shutdown()  # type: ignore[attr-defined]  # a provider has it
+    assert isinstance(provider, TracerProvider)
+    provider.shutdown()

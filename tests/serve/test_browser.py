@@ -123,7 +123,7 @@ def test_searching_leads_to_a_node(opened: Browser) -> None:
     opened.press("Enter")
     opened.click_text(".hits a", "Marta Silva")
 
-    opened.wait("return document.querySelector('article').innerText.includes('notes/boat.md')")
+    assert opened.wait("return document.querySelector('article').innerText.includes('notes/boat.md')")
 
 
 def test_hostile_documents_are_text(opened: Browser) -> None:
@@ -206,7 +206,7 @@ def test_a_build_that_has_ended_is_listed(opened: Browser) -> None:
 
     opened.click_text("button", "Build")
 
-    opened.wait("return document.querySelector('#view').innerText.includes('improve: unchanged')")
+    assert opened.wait("return document.querySelector('#view').innerText.includes('improve: unchanged')")
 
 
 def test_the_page_that_is_one_file_needs_no_server(

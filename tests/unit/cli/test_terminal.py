@@ -1,4 +1,5 @@
 import io
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -48,9 +49,14 @@ def test_any_text_can_be_written_in_any_encoding(text: str, encoding: str) -> No
 
     codecs.register_error("test.degrade", degrade)
 
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="test.degrade")
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="test.degrade", newline="")
     stream.write(text)
     stream.flush()
+
+    shown = stream.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]  # of the bytes it was made with
+    kept = [character for character in text if character.encode(encoding, "ignore")]
+    assert len(shown) >= len(text)
+    assert not Counter(kept) - Counter(shown)
 
 
 def test_typographic_characters_become_their_ascii_kin() -> None:
