@@ -14,7 +14,7 @@ WHOLE_BUDGETS = (1_000, 2_000, 4_000)
 LONG = ("qmsum", "earnings", "beam")
 BROAD_FROM = 3
 """Gold passages from which on a question about a long text is a broad one."""
-PLAIN = {"include_global_context_index": True}
+PLAIN = {"include_global_context_index": True, "global_context_index_mode": "plain"}
 ADAPTIVE = {**PLAIN, "global_context_index_mode": "adaptive"}
 SYSTEMS: dict[str, tuple[str, dict[str, Any] | None]] = {
     "nearest chunks": ("RAG_COMPLETION", None),

@@ -39,7 +39,7 @@ class RecallOptions(TypedDict, total=False):
     response_model: a pydantic model; `.value` of the result is an object of it.
     include_references: end the answer with the documents that it rests on.
     retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3),
-        `global_context_index_mode` (`plain`).
+        `global_context_index_mode` (`plain`, and `adaptive` within a `context_token_budget`).
     generation: a kept generation of the index, instead of the served one.
     feedback_influence: 0 (none, the default) to 1: how much feedback counts beside distance.
     """

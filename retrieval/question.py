@@ -33,7 +33,7 @@ INDEX_MODES: Final = (PLAIN, ADAPTIVE)
 INDEX_OPTIONS: Final[Mapping[str, object]] = {
     "include_global_context_index": False,
     "global_context_index_top_k": 3,
-    "global_context_index_mode": PLAIN,
+    "global_context_index_mode": None,
 }
 """What `retriever_specific_config` may hold, with the defaults."""
 
@@ -112,7 +112,8 @@ def make_question(
         response_model: a pydantic model that the answer is made an object of.
         include_references: end the answer with the documents that it rests on.
         retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3; 0 or
-            less for the root alone), `global_context_index_mode` (`plain` or `adaptive`).
+            less for the root alone), `global_context_index_mode` (`plain` or `adaptive`; left out, adaptive within a budget and
+            plain without one).
         generation: read this kept generation of the index instead of the served one.
         feedback_influence: from 0 (none) to 1: how much feedback counts beside distance.
         history: the conversation so far.
@@ -145,7 +146,7 @@ def make_question(
         include_references=_flag("include_references", include_references),
         include_index=include_index,
         index_top_k=_integer("global_context_index_top_k", options["global_context_index_top_k"]),
-        index_mode=_mode(options["global_context_index_mode"]),
+        index_mode=_mode(options["global_context_index_mode"], context_token_budget),
         generation=None if generation is None else _integer("generation", generation),
         feedback_influence=_share("feedback_influence", feedback_influence),
         history=tuple(history),
@@ -177,7 +178,10 @@ def _response_model(model: object, query_type: SearchType, has_model: bool) -> t
     return model
 
 
-def _mode(value: object) -> str:
+def _mode(value: object, budget: int | None) -> str:
+    """Within a budget adaptive, unless it is named: there, what the plain one takes from local evidence is missed."""
+    if value is None:
+        return PLAIN if budget is None else ADAPTIVE
     if value not in INDEX_MODES:
         raise InvalidQueryError(f"global_context_index_mode={value!r} must be one of {', '.join(INDEX_MODES)}.")
     return str(value)

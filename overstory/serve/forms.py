@@ -164,7 +164,10 @@ class MapForm(Form):
 
     include_global_context_index: Flag = False
     global_context_index_top_k: Whole = Field(default=3, ge=0, le=_MOST)
-    global_context_index_mode: Literal["plain", "adaptive"] = "plain"
+    global_context_index_mode: Literal["plain", "adaptive"] | None = Field(
+        default=None,
+        description="`plain`: root and areas; `adaptive`: the facts that fit; left out, adaptive within a budget and plain without one.",
+    )
 
 
 class RecallForm(Form):

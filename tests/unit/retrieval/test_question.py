@@ -109,3 +109,20 @@ def test_a_node_set_and_a_neighborhood_exclude_each_other():
 def test_a_feedback_influence_outside_zero_to_one_is_refused(share):
     with pytest.raises(InvalidQueryError, match="feedback_influence"):
         make_question("Who?", feedback_influence=share)
+
+
+@pytest.mark.parametrize(
+    ("named", "budget", "mode"),
+    [
+        (None, None, "plain"),
+        (None, 500, "adaptive"),
+        ("plain", 500, "plain"),
+        ("adaptive", None, "adaptive"),
+    ],
+)
+def test_the_form_of_the_prelude_goes_by_the_budget_unless_it_is_named(named, budget, mode):
+    config = {"include_global_context_index": True, **({"global_context_index_mode": named} if named else {})}
+
+    question = make_question("Why?", context_token_budget=budget, retriever_specific_config=config)
+
+    assert question.index_mode == mode
