@@ -1,8 +1,10 @@
 """Weaviate in figures, beside the embedded store: remembering, indexing, recalling, many readers, many tenants.
 
     python benchmarks/weaviate_store.py [--notes 10000] [--url weaviate://localhost:8080?grpc_port=50051] [--tenants 200]
+    python benchmarks/weaviate_store.py --folder texts/ --questions questions.txt
 
-Without --url a `weaviate` from the PATH is started on free ports, with its data in a temporary folder.
+The notes are made up: 75 names that all know each other. A folder of your own texts, with a question a line, shows what
+others are like. Without --url a `weaviate` from the PATH is started on free ports, with its data in a temporary folder.
 """
 
 import argparse
@@ -45,7 +47,7 @@ def server(url: str) -> Iterator[tuple[str, WeaviateServer | None]]:
             own.kill()
 
 
-async def build(notes: Sequence[str]) -> Timing:
+async def build(notes: Sequence[str] | Path) -> Timing:
     from overstory import improve, remember
 
     with timed() as whole:
@@ -54,7 +56,7 @@ async def build(notes: Sequence[str]) -> Timing:
     return whole
 
 
-def questions() -> list[str]:
+def made_up_questions() -> list[str]:
     chooser = random.Random(4)
     return [f"What did {chooser.choice(PEOPLE)} decide about {chooser.choice(THINGS)}?" for _ in range(QUESTIONS)]
 
@@ -72,33 +74,36 @@ async def ask(question: str) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-async def ask_one_by_one() -> list[float]:
-    return [await ask(question) for question in questions()][UNCOUNTED:]
+async def ask_one_by_one(questions: Sequence[str]) -> list[float]:
+    return [await ask(question) for question in questions][UNCOUNTED:]
 
 
-async def ask_together() -> float:
+async def ask_together(questions: Sequence[str]) -> float:
     """Answers a second, with so many readers at once in this process."""
 
     async def reader(number: int) -> None:
-        for question in questions()[number : number + ASKED_BY_EACH]:
-            await ask(question)
+        for place in range(number, number + ASKED_BY_EACH):
+            await ask(questions[place % len(questions)])
 
     begun = time.perf_counter()
     await asyncio.gather(*(reader(number) for number in range(READERS)))
     return READERS * ASKED_BY_EACH / (time.perf_counter() - begun)
 
 
-async def one_store(table: Table, name: str, notes: Sequence[str]) -> float:
+async def one_store(table: Table, name: str, notes: Sequence[str] | Path, questions: Sequence[str]) -> float:
+    from overstory import datasets
+
     built = await build(notes)
+    chunks = (await datasets.status("bench")).chunks
     table.add(
-        f"{name}: remember and index {len(notes):,} notes", f"{built.wall_seconds:.1f} s", cpu_seconds=built.cpu_seconds
+        f"{name}: remember and index {chunks:,} chunks", f"{built.wall_seconds:.1f} s", cpu_seconds=built.cpu_seconds
     )
-    times = await ask_one_by_one()
+    times = await ask_one_by_one(questions)
     goal = "p50 <= 60" if name == "weaviate" else ""
     table.add(
         "  recall with the prelude, p50 / p95", f"{percentile(times, 0.5):.1f} / {percentile(times, 0.95):.1f} ms", goal
     )
-    rate = await ask_together()
+    rate = await ask_together(questions)
     table.add(f"  {READERS} readers at once", f"{rate:.0f} a second", ">= 60" if name == "weaviate" else "")
     return built.wall_seconds
 
@@ -139,15 +144,21 @@ async def main() -> None:
     parser.add_argument("--notes", type=int, default=10_000)
     parser.add_argument("--tenants", type=int, default=200)
     parser.add_argument("--url", default="")
+    parser.add_argument("--folder", type=Path, help="texts of your own instead of made-up notes")
+    parser.add_argument("--questions", type=Path, help="a file with a question a line, with --folder")
     arguments = parser.parse_args()
-    table, notes = Table("weaviate_store"), make_notes(arguments.notes, seed=3)
+    if bool(arguments.folder) != bool(arguments.questions):
+        parser.error("--folder and --questions go together")
+    table, notes, questions = Table("weaviate_store"), make_notes(arguments.notes, seed=3), made_up_questions()
+    if arguments.folder:
+        notes, questions = arguments.folder, arguments.questions.read_text(encoding="utf-8").splitlines()
     for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
         os.environ.pop(name, None)
     with tempfile.TemporaryDirectory() as home, server(arguments.url) as (url, own):
         os.environ |= {"EMBEDDING_MODEL": "hashing", "OVERSTORY_HOME": home}
-        embedded = await one_store(table, "embedded", notes)
+        embedded = await one_store(table, "embedded", notes, questions)
         os.environ["OVERSTORY_STORE_URL"] = url
-        ratio = await one_store(table, "weaviate", notes) / embedded
+        ratio = await one_store(table, "weaviate", notes, questions) / embedded
         table.add("  its time, beside the embedded store's", f"{ratio:.2f} x", "<= 2")
         await many_tenants(table, url, arguments.tenants, own)
     table.write()
