@@ -328,6 +328,19 @@ HEAVY: dict[str, dict[str, Any]] = {
 """By kind, the fields that cost most of a row's reading, with what stands for them where they were not asked for."""
 
 
+# --- conversations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One question of a conversation with its answer."""
+
+    question: str
+    answer: str
+    dataset_ids: tuple[UUID, ...] = ()
+    """Those that it was answered from."""
+
+
 # --- records of a dataset --------------------------------------------------------------------------
 
 

@@ -4,18 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from uuid import UUID
 
-from overstory import access, sessions, telemetry
+from overstory import access, telemetry
 from overstory.access import User
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
-from overstory.models import Manifest
+from overstory.models import Manifest, Turn
 from overstory.results import RecallResult, SearchType
 from overstory.runtime import OpenDataset, Runtime, current_runtime
-from overstory.sessions import Turn
 from overstory.settings import OFFLINE
 from overstory.telemetry import Kind
 
@@ -129,8 +127,8 @@ async def recall_stream(
 
 async def forget_session(session_id: str, *, user: User = None) -> bool:
     """Erase a conversation; whether there was one."""
-    home = _home(await current_runtime())
-    return await asyncio.to_thread(sessions.erase_session, home, access.user_id(user), _session(session_id))
+    store = (await current_runtime()).store
+    return await store.erase_session(access.user_id(user), _session(session_id))
 
 
 def _questions(query_text: str | Sequence[str], session_id: str | None) -> list[str]:
@@ -146,10 +144,6 @@ def _session(session_id: object) -> str:
     if not isinstance(session_id, str) or not session_id.strip():
         raise InvalidQueryError(f"session_id={session_id!r} must be a name of at least one character.")
     return session_id
-
-
-def _home(runtime: Runtime) -> Path:
-    return runtime.settings.store.home.expanduser()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +163,7 @@ class _Asking:
         runtime, user_id = await current_runtime(), access.user_id(user)
         history: tuple[Turn, ...] = ()
         if session_id is not None:
-            home = _home(runtime)
-            history = await asyncio.to_thread(sessions.read_session, home, user_id, _session(session_id))
+            history = await runtime.store.read_session(user_id, _session(session_id))
         names = datasets if dataset_ids is None else dataset_ids
         opened = await _readable(runtime, names, user)
         return cls(runtime=runtime, user_id=user_id, opened=opened, session_id=session_id, history=history)
@@ -211,7 +204,11 @@ class _Asking:
             answer="\n".join(result.text for result in results),
             dataset_ids=tuple(result.dataset_id for result in results),
         )
-        await asyncio.to_thread(sessions.add_turn, _home(self.runtime), self.user_id, self.session_id, turn)
+        store = self.runtime.store
+        await store.add_turn(self.user_id, self.session_id, turn)
+        for dataset_id in turn.dataset_ids:
+            if await store.get_dataset(dataset_id) is None:  # it was forgotten while this was answered
+                await store.erase_turns(dataset_id)
 
 
 async def _search_or_empty(question: Any, **where: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from overstory.errors import InvalidQueryError
+from overstory.models import Turn
 from overstory.results import SearchType
-from overstory.sessions import Turn
 from overstory.words import query_words
 
 from .routing import Route, choose

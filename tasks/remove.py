@@ -1,10 +1,8 @@
 """Take documents out of a dataset."""
 
-import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from overstory import sessions
 from overstory.indexing import forgetting
 from overstory.indexing.forgetting import Forgotten
 from overstory.models import Lease
@@ -24,7 +22,4 @@ async def forget_documents(dataset_id: UUID, document_ids: Sequence[UUID], lease
 async def drop_dataset(dataset_id: UUID) -> None:
     """Remove a dataset with everything it holds."""
     opened = await open_dataset(dataset_id, any_embedder=True)
-    home = opened.runtime.settings.store.home
-    await asyncio.to_thread(sessions.erase_dataset, home, dataset_id)  # first: after a stop, a dropped one isn't found
     await opened.runtime.store.drop_dataset(dataset_id)
-    await asyncio.to_thread(sessions.erase_dataset, home, dataset_id)  # what was answered from it meanwhile

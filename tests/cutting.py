@@ -19,7 +19,15 @@ from overstory.errors import StoreUnavailableError
 from overstory.stores import contract
 
 WRITES = {
-    contract.Store: ("create_dataset", "drop_dataset", "grant", "write_manifest", "acquire_lease", "release_lease"),
+    contract.Store: (
+        "create_dataset",
+        "drop_dataset",
+        "grant",
+        "write_manifest",
+        "acquire_lease",
+        "release_lease",
+        "erase_turns",
+    ),
     contract.Tenant: ("put", "patch", "delete", "sweep", "erase_traces"),
 }
 READS = {

@@ -5,14 +5,13 @@ words that only the forgotten documents had: a text that still holds one, or has
 next improve has written it anew. Versions that only older generations see are removed.
 """
 
-import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from overstory import ids, sessions
+from overstory import ids
 from overstory.indexing import publishing
 from overstory.indexing.extracting import embed_texts
 from overstory.indexing.removing import remove_chunks
@@ -67,7 +66,7 @@ async def forget(opened: OpenDataset, lease: Lease, document_ids: Sequence[UUID]
     removal = await remove_chunks(tenant, embedder, chunk_ids)
     await tenant.patch(Document, dict.fromkeys(leaving, _NAMELESS))
     await tenant.erase_traces()
-    await asyncio.to_thread(sessions.erase_dataset, opened.runtime.settings.store.home, tenant.dataset_id)
+    await store.erase_turns(tenant.dataset_id)
     result.documents = await tenant.delete(Document, leaving)
     result.chunks, result.entities, result.edges = removal.chunks, removal.entities, removal.edges
     return result

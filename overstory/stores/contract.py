@@ -27,6 +27,7 @@ from overstory.models import (
     Manifest,
     Permission,
     Row,
+    Turn,
     Vector,
     Vectors,
 )
@@ -199,7 +200,7 @@ class Store(Protocol):
         ...
 
     async def drop_dataset(self, dataset_id: UUID) -> None:
-        """Remove a dataset with all its rows, manifest, grants and lease. May be repeated from any step."""
+        """Remove a dataset with all its rows, manifest, grants, lease and turns. May be repeated from any step."""
         ...
 
     async def finish_drop(self, owner_id: UUID, name: str) -> bool:
@@ -258,6 +259,26 @@ class Store(Protocol):
 
     async def read_lease(self, dataset_id: UUID) -> Lease | None:
         """The lease that is held now, None when it is free or expired."""
+        ...
+
+    async def read_session(self, user_id: UUID, session_id: str) -> tuple[Turn, ...]:
+        """The last turns of a user's conversation, oldest first; none for a new one.
+
+        Raises:
+            StoreDamagedError: what is stored can't be read; `erase_session` makes room for a new one.
+        """
+        ...
+
+    async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
+        """Keep one more turn, and of its answer the beginning; see `stores.sessions` for how much."""
+        ...
+
+    async def erase_session(self, user_id: UUID, session_id: str) -> bool:
+        """Erase a conversation; whether there was one."""
+        ...
+
+    async def erase_turns(self, dataset_id: UUID) -> int:
+        """Erase every turn, of every conversation, that was answered from a dataset; their number."""
         ...
 
     async def close(self) -> None:

@@ -29,10 +29,11 @@ from overstory.models import (
     Manifest,
     Permission,
     Row,
+    Turn,
     Vector,
     Vectors,
 )
-from overstory.stores import checks, leases
+from overstory.stores import checks, leases, sessions
 from overstory.stores.leases import LeaseRecord
 from overstory.stores.nearest import halves, nearest
 from overstory.words import query_words, words_of
@@ -226,6 +227,7 @@ class MemoryStore:
         self._manifests: dict[UUID, Manifest] = {}
         self._leases: dict[UUID, LeaseRecord] = {}
         self._dropped: Counter[tuple[UUID, str]] = Counter()
+        self._sessions: dict[UUID, tuple[Turn, ...]] = {}
 
     async def create_dataset(self, dataset: Dataset) -> Dataset:
         taken = (dataset.owner_id, dataset.name)
@@ -259,6 +261,7 @@ class MemoryStore:
         if dataset is None:
             return
         self._dropped[dataset.owner_id, dataset.name] += 1
+        await self.erase_turns(dataset_id)
         for stored in self._rows.pop(dataset_id).kinds.values():
             for key in [key for key, s in stored.items() if s.row.dataset_id == dataset_id]:
                 del stored[key]
@@ -307,6 +310,22 @@ class MemoryStore:
     async def read_lease(self, dataset_id: UUID) -> Lease | None:
         record = self._leases.get(dataset_id)
         return record.lease if record and record.is_held(self._clock()) else None
+
+    async def read_session(self, user_id: UUID, session_id: str) -> tuple[Turn, ...]:
+        return self._sessions.get(sessions.session_key(user_id, session_id), ())
+
+    async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
+        key = sessions.session_key(user_id, session_id)
+        self._sessions[key] = sessions.extended(self._sessions.get(key, ()), turn)
+
+    async def erase_session(self, user_id: UUID, session_id: str) -> bool:
+        return self._sessions.pop(sessions.session_key(user_id, session_id), None) is not None
+
+    async def erase_turns(self, dataset_id: UUID) -> int:
+        before = sum(map(len, self._sessions.values()))
+        kept = {k: tuple(t for t in turns if dataset_id not in t.dataset_ids) for k, turns in self._sessions.items()}
+        self._sessions = {key: turns for key, turns in kept.items() if turns}
+        return before - sum(map(len, self._sessions.values()))
 
     async def close(self) -> None:
         """Nothing to give back; the datasets stay for whoever shares this store."""

@@ -196,7 +196,8 @@ async def test_a_dataset_that_is_dropped_before_a_stop_leaves_no_conversation(
         await forget("main_dataset")
 
     assert await datasets.list_datasets() == []
-    assert not [path for path in (plain_environment / "sessions").iterdir() if CANARY in path.read_text()]
+    files = [path for path in plain_environment.rglob("*") if path.is_file()]
+    assert not [path.name for path in files if CANARY.encode() in path.read_bytes()]
 
 
 _DROPPING = ((EmbeddedStore, "_remove_file"), (registry, "forget_dataset"), (erasing, "rewrite"))

@@ -1,4 +1,4 @@
-"""All datasets below one home: `registry.db`, and `datasets/` with a file for each, or one for all that share it."""
+"""All datasets below one home: `registry.db`, `datasets/` with a file for each or one for all, and `sessions.db`."""
 
 import asyncio
 import logging
@@ -12,13 +12,15 @@ from uuid import UUID
 import apsw
 
 from overstory.errors import DatasetNotFoundError
-from overstory.models import Dataset, Lease, Manifest, Permission
+from overstory.models import Dataset, Lease, Manifest, Permission, Turn
 from overstory.stores.embedded import connections, erasing, registry, schema, writing
 from overstory.stores.embedded.connections import Database
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
+from overstory.stores.embedded.sessions import SessionFile
 from overstory.stores.embedded.tenant import EmbeddedTenant
 from overstory.stores.embedded.waves import Reading
+from overstory.stores.sessions import session_key
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -56,6 +58,7 @@ class EmbeddedStore:
         self._reading_registry = _reading_of(self._registry)
         with translated(self._registry.path):
             connections.create(self._registry.path, registry.STATEMENTS, busy_seconds=busy_seconds)
+        self._sessions = SessionFile(self._home / "sessions.db", busy_seconds)
 
     async def create_dataset(self, dataset: Dataset) -> Dataset:
         def create() -> Dataset:
@@ -81,7 +84,8 @@ class EmbeddedStore:
 
     async def drop_dataset(self, dataset_id: UUID) -> None:
         def drop() -> None:
-            # The rows first: what is registered can be dropped again after a stop in between.
+            # The registration last: what is registered can be dropped again after a stop in between.
+            self._sessions.erase_turns(dataset_id)
             if self._shared:
                 self._remove_shared_rows(dataset_id)
             else:
@@ -140,11 +144,24 @@ class EmbeddedStore:
     async def read_lease(self, dataset_id: UUID) -> Lease | None:
         return await self._read(registry.read_lease, dataset_id, self._clock())
 
+    async def read_session(self, user_id: UUID, session_id: str) -> tuple[Turn, ...]:
+        return await asyncio.to_thread(self._sessions.read, session_key(user_id, session_id))
+
+    async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
+        await asyncio.to_thread(self._sessions.add, session_key(user_id, session_id), turn)
+
+    async def erase_session(self, user_id: UUID, session_id: str) -> bool:
+        return await asyncio.to_thread(self._sessions.erase, session_key(user_id, session_id))
+
+    async def erase_turns(self, dataset_id: UUID) -> int:
+        return await asyncio.to_thread(self._sessions.erase_turns, dataset_id)
+
     async def close(self) -> None:
         def close() -> None:
             with translated(self._home):
                 self._files.close()
                 self._registry.close()
+                self._sessions.close()
 
         await asyncio.to_thread(close)
 

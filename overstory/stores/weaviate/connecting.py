@@ -48,6 +48,10 @@ class Link:
     def registry(self) -> Collection:
         return self._handle(schema.registry_name(self.address), "")
 
+    @property
+    def sessions(self) -> Collection:
+        return self._handle(schema.sessions_name(self.address), "")
+
     def collection(self, kind: type[Row]) -> Collection:
         """All tenants of a kind."""
         return self._handle(schema.collection_name(self.address, kind, self.shared), "")

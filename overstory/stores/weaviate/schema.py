@@ -68,6 +68,10 @@ def registry_name(address: Address) -> str:
     return f"{address.prefix}Registry"
 
 
+def sessions_name(address: Address) -> str:
+    return f"{address.prefix}Session"
+
+
 def collection_name(address: Address, kind: type[Row], shared: bool) -> str:
     return f"{address.prefix}{'Shared' * shared}{kind.__name__}"
 
@@ -75,18 +79,29 @@ def collection_name(address: Address, kind: type[Row], shared: bool) -> str:
 def definitions(address: Address, shared: bool) -> dict[str, dict[str, Any]]:
     """What `collections.create` takes, by name; the registry comes first."""
     kinds = {collection_name(address, kind, shared): _of_kind(shape, address, shared) for kind, shape in SHAPES.items()}
-    return {registry_name(address): _of_registry(), **kinds}
+    return {registry_name(address): _of_registry(), sessions_name(address): _of_sessions(), **kinds}
 
 
 def _of_registry() -> dict[str, Any]:
+    return _without_tenants(
+        _plain("record", DataType.TEXT, found=True),
+        _plain("status", DataType.TEXT, found=True),
+        _plain("dataset_id", DataType.UUID, found=True),
+        _plain("user_id", DataType.UUID, found=True),
+        _plain("body", DataType.TEXT),
+    )
+
+
+def _of_sessions() -> dict[str, Any]:
+    return _without_tenants(
+        _plain("dataset_ids", DataType.UUID_ARRAY, found=True),
+        _plain("body", DataType.TEXT),
+    )
+
+
+def _without_tenants(*properties: Property) -> dict[str, Any]:
     return {
-        "properties": [
-            _plain("record", DataType.TEXT, found=True),
-            _plain("status", DataType.TEXT, found=True),
-            _plain("dataset_id", DataType.UUID, found=True),
-            _plain("user_id", DataType.UUID, found=True),
-            _plain("body", DataType.TEXT),
-        ],
+        "properties": list(properties),
         "vector_config": _no_vectors(),
         "inverted_index_config": Configure.inverted_index(stopwords_preset=StopwordsPreset.NONE),
     }

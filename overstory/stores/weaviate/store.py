@@ -9,10 +9,11 @@ from uuid import UUID
 
 from weaviate.classes.query import Filter
 
-from overstory.models import KINDS, Dataset, Lease, Manifest, Permission
+from overstory.models import KINDS, Dataset, Lease, Manifest, Permission, Turn
 from overstory.settings import StoreSettings
 from overstory.stores import leases
-from overstory.stores.weaviate import registry, writing
+from overstory.stores.sessions import session_key
+from overstory.stores.weaviate import registry, sessions, writing
 from overstory.stores.weaviate.address import parse_address
 from overstory.stores.weaviate.calls import Patience, together
 from overstory.stores.weaviate.connecting import Connections, Link
@@ -153,6 +154,18 @@ class WeaviateStore:
         record = await registry.read_lease(await self._connections.link(), dataset_id)
         return record.lease if record and record.is_held(self._clock()) else None
 
+    async def read_session(self, user_id: UUID, session_id: str) -> tuple[Turn, ...]:
+        return await sessions.read(await self._connections.link(), session_key(user_id, session_id))
+
+    async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
+        await sessions.add(await self._connections.link(), session_key(user_id, session_id), turn)
+
+    async def erase_session(self, user_id: UUID, session_id: str) -> bool:
+        return await sessions.erase(await self._connections.link(), session_key(user_id, session_id))
+
+    async def erase_turns(self, dataset_id: UUID) -> int:
+        return await sessions.erase_turns(await self._connections.link(), dataset_id)
+
     async def close(self) -> None:
         await self._connections.close()
 
@@ -164,6 +177,7 @@ class WeaviateStore:
         await registry.keep(link, replace(registered, status=DELETING))
         await registry.remove_rest(link, registered.dataset.id)
         await self._remove_rows(link, registered.dataset.id)
+        await sessions.erase_turns(link, registered.dataset.id)
         standing = await registry.of_id(link, registered.dataset.id)
         if standing is None or standing.status != DELETING:
             return  # another one was first, and the name may be taken again
