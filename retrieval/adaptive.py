@@ -119,11 +119,12 @@ async def fit_adaptive(
 async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
     """The facts of the lowest areas over the best chunks."""
     best = max((hit.score for hit in ranked), default=0.0) or 1.0
-    worth = {hit.key: max(hit.score / best, 0.0) for hit in ranked[:CANDIDATES]}
-    worth |= {ids.summary_id(key): value for key, value in worth.items()}
+    of_chunks = {hit.key: max(hit.score / best, 0.0) for hit in ranked[:CANDIDATES]}
+    of_summaries = {ids.summary_id(key): value for key, value in of_chunks.items()}
+    worth = of_chunks | of_summaries
     if scene.generation is None:
         return Known(worth=worth)
-    keys = await scene.tenant.find(GlobalContextSummary, "child_ids", sorted(worth))
+    keys = await scene.tenant.find(GlobalContextSummary, "child_ids", sorted(of_summaries))
     rows = await scene.tenant.get(GlobalContextSummary, keys)
     number = scene.generation.number
     areas = [
@@ -131,7 +132,10 @@ async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
         for row in rows
         if row.level == 0 and row.valid_from <= number < row.valid_to and not row.withheld and not row.is_root
     ]
-    leaves = {leaf for area in areas for fact in area.content.facts for leaf in fact.summary_ids}
+    facts = (fact for area in areas for fact in area.content.facts)
+    leaves = {
+        leaf for fact in facts if not of_summaries.keys().isdisjoint(fact.summary_ids) for leaf in fact.summary_ids
+    }
     sources = await sources_of_summaries(scene.tenant, leaves)
     candidates = await asyncio.to_thread(find_candidates, scene.question.search_text, areas, worth, sources)
     return Known(candidates=candidates, worth=worth, sources=sources)
@@ -140,12 +144,13 @@ async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
 def find_candidates(
     question: str, areas: Sequence[GlobalContextSummary], worth: Mapping[UUID, float], sources: Mapping[UUID, str]
 ) -> list[Candidate]:
-    """The facts that have to do with a question, best first."""
+    """The facts of the best chunks that have to do with a question, best first."""
     wanted = frozenset(query_words(question))
     found = [
         Candidate(fact, area, worth_of(fact, worth), frozenset(words_of(fact.text)), _origin(fact, sources))
         for area in areas
         for fact in area.content.facts
+        if not worth.keys().isdisjoint(fact.summary_ids)
     ]
     weights = word_weights(wanted, [wanted & one.words for one in found])
     total = sum(weights.values()) or 1.0

@@ -103,7 +103,7 @@ def test_every_chunk_gives_a_fact_before_any_gives_a_second():
 def test_what_has_nothing_to_do_with_the_question_is_no_candidate():
     facts = [fact_of(1, "The boats left."), fact_of(2, "A crate was lost.")]
 
-    found = find_candidates("Which boats left?", [area_of(facts)], {summary(2): 0.2}, {})
+    found = find_candidates("Which boats left?", [area_of(facts)], {summary(1): 0.1, summary(2): 0.2}, {})
 
     assert [one.fact.text for one in found] == ["The boats left."]
 
