@@ -114,10 +114,15 @@ class Database:
         self._opened, self._opening, self._pid = None, threading.Lock(), os.getpid()
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(_name(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         _configure(connection, self._busy_seconds)
         _check(connection, self.path)
         return connection
+
+
+def _name(path: Path) -> str:
+    """A path as SQLite takes it, in UTF-8, also where the locale could not read all of it (PEP 383)."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -134,7 +139,7 @@ def number(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) ->
 def create(path: Path, statements: Sequence[str], *, busy_seconds: float = BUSY_SECONDS) -> None:
     """Make the file with these tables; nothing happens when it is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    connection = apsw.Connection(_name(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     try:
         _configure(connection, busy_seconds)
         if connection.pragma("user_version") == 0:

@@ -66,7 +66,7 @@ def test_a_dataset_travels_whole_where_the_locale_knows_no_such_characters(tmp_p
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_the_next_command_can_be_typed_as_it_is_shown(tmp_path: Path, encoding: str) -> None:
-    note, home = tmp_path / "note.md", tmp_path / "the home"
+    note, home = tmp_path / "note.md", tmp_path / "Höhle 1"
     note.write_text(TEXT, encoding="utf-8")
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": encoding}
     name = "Kölner's Notizen – 한"
