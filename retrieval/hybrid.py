@@ -23,7 +23,7 @@ source: minutes.md, 2026-05-03
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity, Hit
@@ -121,9 +121,10 @@ async def _find_lanes(scene: Scene) -> Lanes:
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
     passages = await read_passages(scene, DocumentChunk, ranked[:lane])
     told = [" ".join(passage.text.split()) for passage in passages]
-    entities, bullets = _what_is_said(_nearest_entities(material, lane), fragment.connections, told)
+    sentences = [_Sentence(c.source.id, c.target.id, _sentence(c)) for c in fragment.connections]
+    entities, bullets = _what_is_said(_nearest_entities(material, lane), sentences, told)
     said = {bullet for lines in bullets for bullet in lines}
-    facts = [fact for fact in _facts(fragment.connections, said) if not _is_in(fact, told)]
+    facts = [fact for fact in _facts(sentences, said) if not _is_in(fact, told)]
     return Lanes(
         passages=passages,
         entities=entities,
@@ -135,12 +136,12 @@ async def _find_lanes(scene: Scene) -> Lanes:
 
 
 def _what_is_said(
-    entities: Sequence[Entity], connections: Sequence[Connection], told: Sequence[str]
+    entities: Sequence[Entity], sentences: Sequence["_Sentence"], told: Sequence[str]
 ) -> tuple[tuple[Entity, ...], tuple[tuple[str, ...], ...]]:
     """The entities of which there is more to say than the passages do, and that."""
     kept: list[tuple[Entity, tuple[str, ...]]] = []
     for entity in entities:
-        bullets = tuple(bullet for bullet in _bullets(entity, connections) if not _is_in(bullet, told))
+        bullets = tuple(bullet for bullet in _bullets(entity, sentences) if not _is_in(bullet, told))
         new = entity if not _is_in(entity.description, told) else replace(entity, description="")
         if new.description or bullets:
             kept.append((new, bullets))
@@ -157,14 +158,22 @@ def _nearest_entities(material: Material, lane: int) -> tuple[Entity, ...]:
     return tuple(sorted(compared, key=lambda entity: (material.distances[entity.id], entity.id))[:lane])
 
 
-def _bullets(entity: Entity, connections: Sequence[Connection]) -> tuple[str, ...]:
-    own = (_sentence(c) for c in connections if entity.id in (c.source.id, c.target.id))
+class _Sentence(NamedTuple):
+    """What a connection says."""
+
+    source_id: UUID
+    target_id: UUID
+    text: str
+
+
+def _bullets(entity: Entity, sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+    own = (said.text for said in sentences if entity.id in (said.source_id, said.target_id))
     return tuple(dict.fromkeys(own))[:MAX_BULLETS]
 
 
-def _facts(connections: Sequence[Connection], said: set[str]) -> list[str]:
-    sentences = dict.fromkeys(map(_sentence, connections))
-    return [sentence for sentence in sentences if sentence not in said and len(sentence.split()) >= MIN_FACT_WORDS]
+def _facts(sentences: Sequence[_Sentence], said: set[str]) -> list[str]:
+    texts = dict.fromkeys(sentence.text for sentence in sentences)
+    return [text for text in texts if text not in said and len(text.split()) >= MIN_FACT_WORDS]
 
 
 def _sentence(connection: Connection) -> str:
