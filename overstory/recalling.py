@@ -7,14 +7,15 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from uuid import UUID
 
-from overstory import access, telemetry
+from overstory import access, ids, telemetry
 from overstory.access import User
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
-from overstory.models import Manifest, Turn
+from overstory.models import FORGETTING, Document, Manifest, Turn
 from overstory.results import RecallResult, SearchType
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 from overstory.settings import OFFLINE
+from overstory.stores.contract import Store
 from overstory.telemetry import Kind
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MAX_QUESTIONS = 256
 class RecallOptions(TypedDict, total=False):
     """How to ask; every option may be left out.
 
-    top_k: connections, or passages, that the answer is built on (15).
+    top_k: connections, or passages, that the answer is built on (15; ten of each at most in HYBRID_COMPLETION).
     only_context: call no model, and return the whole prompt that would have been sent.
     wide_search_top_k: how many of each kind the first search looks at (100); None for all.
     node_name: only documents with one of these tags (all of them with `node_name_filter="AND"`).
@@ -36,8 +37,8 @@ class RecallOptions(TypedDict, total=False):
     system_prompt, system_prompt_path: instead of the default one.
     response_model: a pydantic model; `.value` of the result is an object of it.
     include_references: end the answer with the documents that it rests on.
-    retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3),
-        `global_context_index_mode` (`plain`, and `adaptive` within a `context_token_budget`).
+    retriever_specific_config: `include_global_context_index` (False), `global_context_index_top_k` (3, in the plain
+        form), `global_context_index_mode` (`plain`, and `adaptive` within a `context_token_budget`).
     generation: a kept generation of the index, instead of the served one.
     feedback_influence: 0 (none, the default) to 1: how much feedback counts beside distance.
     """
@@ -206,9 +207,22 @@ class _Asking:
         )
         store = self.runtime.store
         await store.add_turn(self.user_id, self.session_id, turn)
-        for dataset_id in turn.dataset_ids:
-            if await store.get_dataset(dataset_id) is None:  # it was forgotten while this was answered
-                await store.erase_turns(dataset_id)
+        # What was forgotten while this was answered erased the turns before this one was kept.
+        for result in results:
+            if not await _still_stands(store, result):
+                await store.erase_turns(result.dataset_id)
+
+
+async def _still_stands(store: Store, result: RecallResult) -> bool:
+    """Whether all that an answer rests on is still there."""
+    dataset = await store.get_dataset(result.dataset_id)
+    if dataset is None:
+        return False
+    areas = [area for area in (result.evidence.root, *result.evidence.areas) if area]
+    told = {ids.document_id(dataset.id, source) for area in areas for source in area.sources}
+    needed = list(told.union(passage.document_id for passage in result.evidence.passages))
+    found = await (await store.tenant(dataset)).get(Document, needed)
+    return len(found) == len(needed) and all(document.state != FORGETTING for document in found)
 
 
 async def _search_or_empty(question: Any, **where: Any) -> Any:

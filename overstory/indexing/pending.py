@@ -19,6 +19,7 @@ class Pending:
 
 
 _Situation = tuple[int, ...]
+_MOST_KNOWN = 1_000
 _covered: dict[UUID, tuple[_Situation, int]] = {}
 """By dataset, how many changes were found covered and in which situation: to look takes a reading of all keys."""
 
@@ -50,6 +51,8 @@ async def count_pending(tenant: Tenant, manifest: Manifest, generation: Generati
     known, covered = _covered.get(tenant.dataset_id, (None, 0))
     if known != situation:
         covered = await _count_covered(tenant, generation.number)
+        if len(_covered) >= _MOST_KNOWN:
+            _covered.clear()
         _covered[tenant.dataset_id] = (situation, covered)
     return Pending(changed=number - covered, covered=covered)
 

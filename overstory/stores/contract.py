@@ -1,7 +1,7 @@
 """What every store promises. `tests/contract/` holds each one to it.
 
-Two parts: a `Store` knows the datasets (names, owners, grants, manifests, leases); a `Tenant` holds the rows
-of one dataset. Everything that waits is async. No call needs a transaction over several rows: callers order
+Two parts: a `Store` knows the datasets (names, owners, grants, manifests, leases) and the conversations about them; a
+`Tenant` holds the rows of one dataset. Everything that waits is async. No call needs a transaction over several rows: callers order
 their writes so that a stop between any two leaves nothing half seen. Every call may be repeated.
 
 Where datasets share one tenant (access control off), `get`, `vectors`, `patch`, `delete`, `search_*`, `has_words` and
@@ -270,15 +270,15 @@ class Store(Protocol):
         ...
 
     async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
-        """Keep one more turn, and of its answer the beginning; see `stores.sessions` for how much."""
+        """Keep one more turn, and of its answer the beginning; see `stores.sessions` for how much. Twice is two turns."""
         ...
 
     async def erase_session(self, user_id: UUID, session_id: str) -> bool:
         """Erase a conversation; whether there was one."""
         ...
 
-    async def erase_turns(self, dataset_id: UUID) -> int:
-        """Erase every turn, of every conversation, that was answered from a dataset; their number."""
+    async def erase_turns(self, dataset_id: UUID) -> None:
+        """Erase every turn, of every conversation, that was answered from a dataset."""
         ...
 
     async def close(self) -> None:

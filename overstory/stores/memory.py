@@ -316,16 +316,15 @@ class MemoryStore:
 
     async def add_turn(self, user_id: UUID, session_id: str, turn: Turn) -> None:
         key = sessions.session_key(user_id, session_id)
-        self._sessions[key] = sessions.extended(self._sessions.get(key, ()), turn)
+        turns = (*self._sessions.get(key, ()), sessions.shortened(turn))
+        self._sessions[key] = turns[-sessions.KEPT_TURNS :]
 
     async def erase_session(self, user_id: UUID, session_id: str) -> bool:
         return self._sessions.pop(sessions.session_key(user_id, session_id), None) is not None
 
-    async def erase_turns(self, dataset_id: UUID) -> int:
-        before = sum(map(len, self._sessions.values()))
+    async def erase_turns(self, dataset_id: UUID) -> None:
         kept = {k: tuple(t for t in turns if dataset_id not in t.dataset_ids) for k, turns in self._sessions.items()}
         self._sessions = {key: turns for key, turns in kept.items() if turns}
-        return before - sum(map(len, self._sessions.values()))
 
     async def close(self) -> None:
         """Nothing to give back; the datasets stay for whoever shares this store."""

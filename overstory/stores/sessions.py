@@ -1,7 +1,6 @@
 """The short memory of a conversation: what every store keeps of one, and how."""
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,42 +16,24 @@ def session_key(user_id: UUID, session_id: str) -> UUID:
     return ids.make_id("session", user_id, session_id)
 
 
-def extended(turns: Iterable[Turn], turn: Turn) -> tuple[Turn, ...]:
-    """The turns with one more, its answer cut to what is kept; the oldest beyond `KEPT_TURNS` go."""
-    return (*turns, replace(turn, answer=turn.answer[:MAX_ANSWER_CHARACTERS]))[-KEPT_TURNS:]
+def shortened(turn: Turn) -> Turn:
+    """What is kept of a turn."""
+    return replace(turn, answer=turn.answer[:MAX_ANSWER_CHARACTERS])
 
 
-def datasets_of(turns: Iterable[Turn]) -> list[UUID]:
-    return sorted({dataset_id for turn in turns for dataset_id in turn.dataset_ids})
+def dump_turn(turn: Turn) -> str:
+    kept = shortened(turn)
+    return json.dumps([kept.question, kept.answer, [str(d) for d in kept.dataset_ids]], ensure_ascii=False)
 
 
-def dump(turns: Sequence[Turn]) -> str:
-    return json.dumps([(t.question, t.answer, [str(d) for d in t.dataset_ids]) for t in turns], ensure_ascii=False)
-
-
-def load(body: str, place: str) -> tuple[Turn, ...]:
-    """What `dump` wrote.
+def load_turn(body: str, place: str) -> Turn:
+    """What `dump_turn` wrote.
 
     Raises:
         StoreDamagedError: it can't be that.
     """
     try:
-        return tuple(
-            Turn(question=question, answer=answer, dataset_ids=tuple(map(UUID, dataset_ids)))
-            for question, answer, dataset_ids in json.loads(body)
-        )
+        question, answer, dataset_ids = json.loads(body)
+        return Turn(question=question, answer=answer, dataset_ids=tuple(map(UUID, dataset_ids)))
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreDamagedError(f"{place}: a conversation can't be read: erase it to begin a new one.") from error
-
-
-def load_without(body: str, dataset_id: UUID) -> tuple[tuple[Turn, ...], int]:
-    """What stays of a conversation when a dataset is forgotten, and how many turns do not.
-
-    Nothing stays of one that can't be read: nobody could say that it holds none.
-    """
-    try:
-        turns = load(body, "")
-    except StoreDamagedError:
-        return (), 1
-    kept = tuple(turn for turn in turns if dataset_id not in turn.dataset_ids)
-    return kept, len(turns) - len(kept)

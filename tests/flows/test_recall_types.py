@@ -7,7 +7,18 @@ import pytest
 from pydantic import BaseModel
 
 import overstory
-from overstory import SearchType, SourceDocument, datasets, forget, ids, improve, recall, recall_stream, remember
+from overstory import (
+    SearchType,
+    SourceDocument,
+    datasets,
+    forget,
+    ids,
+    improve,
+    layout,
+    recall,
+    recall_stream,
+    remember,
+)
 from overstory.errors import (
     DatasetNotFoundError,
     EmbeddingMismatchError,
@@ -453,6 +464,29 @@ async def test_forgetting_a_document_erases_what_was_answered_from_its_dataset(p
 
     assert not await overstory.forget_session("talk")
     assert await overstory.forget_session("other talk")
+
+
+@pytest.mark.parametrize("document", ["a.md", None], ids=["a document", "the dataset"])
+@pytest.mark.parametrize("index", [False, True])
+async def test_an_answer_from_what_is_forgotten_meanwhile_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, document: str | None, index: bool
+):
+    await remember(OWN, "own")
+    await improve("own", build_global_context_index=True)
+    whole = layout.retrieval.asking.answer_from
+
+    async def answer_while_it_is_forgotten(found):
+        await forget("own", document=document)
+        return await whole(found)
+
+    monkeypatch.setattr(layout.retrieval.asking, "answer_from", answer_while_it_is_forgotten)
+    options = {"include_global_context_index": index}
+    [result] = await recall(
+        QUESTION, "GRAPH_COMPLETION", datasets="own", session_id="talk", retriever_specific_config=options
+    )
+
+    assert "a.md" in result.references
+    assert not await overstory.forget_session("talk")
 
 
 async def test_conversations_of_users_are_kept_apart():

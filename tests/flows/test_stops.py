@@ -209,6 +209,7 @@ async def test_forgetting_a_dataset_that_stops_anywhere_hinders_nobody_and_is_do
 ) -> None:
     await remember([*documents(5), canary()])
     await build()
+    await recall(f"Who found the {CANARY}?", "CHUNKS", datasets="main_dataset", session_id="talk")
     await remember(documents(2), "other", self_improvement=False)
     (old,) = [d for d in await datasets.list_datasets() if d.name == "main_dataset"]
 
@@ -230,6 +231,7 @@ async def test_forgetting_a_dataset_that_stops_anywhere_hinders_nobody_and_is_do
     assert [d.source for d in await datasets.documents("main_dataset")] == ["30.md"]
     assert (await datasets.status("main_dataset")).generation == 0
     assert not list(plain_environment.rglob(f"{old.id}*"))
+    assert not [p for p in plain_environment.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()]
 
 
 async def test_who_reads_while_a_dataset_is_dropped_leaves_no_file_of_it(

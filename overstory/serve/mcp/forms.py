@@ -69,7 +69,9 @@ class Recall(Form):
         default=False,
         description="Put the summary of the whole dataset and of the nearest areas in front: for questions that need the whole.",
     )
-    global_context_index_top_k: Whole = Field(default=3, ge=0, le=_MOST, description="How many areas.")
+    global_context_index_top_k: Whole = Field(
+        default=3, ge=0, le=_MOST, description="How many areas, in the plain form."
+    )
     global_context_index_mode: Literal["plain", "adaptive"] | None = Field(
         default=None,
         description="`plain`: root and areas; `adaptive`: the facts that fit; left out, adaptive within a budget and plain without one.",

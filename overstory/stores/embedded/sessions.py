@@ -3,8 +3,6 @@
 from pathlib import Path
 from uuid import UUID
 
-import apsw
-
 from overstory.models import Turn
 from overstory.stores import sessions
 from overstory.stores.embedded import connections, erasing
@@ -12,14 +10,16 @@ from overstory.stores.embedded.connections import Database, fetch
 from overstory.stores.embedded.faults import translated
 
 _STATEMENTS = (
-    "CREATE TABLE session(key BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE session_dataset(dataset_id BLOB, key BLOB, PRIMARY KEY(dataset_id, key)) WITHOUT ROWID",
+    "CREATE TABLE turn(number INTEGER PRIMARY KEY AUTOINCREMENT, session BLOB NOT NULL, body TEXT NOT NULL)",
+    "CREATE INDEX turn_by_session ON turn(session, number)",
+    "CREATE TABLE turn_dataset(dataset_id BLOB, number INTEGER, PRIMARY KEY(dataset_id, number)) WITHOUT ROWID",
 )
-_ANSWERED_FROM = "SELECT key, body FROM session JOIN session_dataset USING (key) WHERE dataset_id = ?"
+_OF_SESSION = "SELECT number FROM turn WHERE session = ?"
+_OF_DATASET = "SELECT number FROM turn_dataset WHERE dataset_id = ?"
 
 
 class SessionFile:
-    """What was said, by session; its calls wait for the disk."""
+    """What was said, turn by turn; its calls wait for the disk."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self._path, self._busy_seconds = path, busy_seconds
@@ -29,54 +29,45 @@ class SessionFile:
         if not self._path.exists():
             return ()
         with translated(self._path), self._database.read() as connection:
-            return self._turns(connection, key)
+            found = fetch(connection, "SELECT body FROM turn WHERE session = ? ORDER BY number", (key.bytes,))
+        return tuple(sessions.load_turn(body, str(self._path)) for (body,) in found)
 
     def add(self, key: UUID, turn: Turn) -> None:
         with translated(self._path):
             connections.create(self._path, _STATEMENTS, busy_seconds=self._busy_seconds)
             with self._database.write() as connection:
-                self._replace(connection, key, sessions.extended(self._turns(connection, key), turn))
+                values = (key.bytes, sessions.dump_turn(turn))
+                sql = "INSERT INTO turn(session, body) VALUES (?, ?) RETURNING number"
+                ((number,),) = fetch(connection, sql, values)
+                connection.executemany(
+                    "INSERT OR IGNORE INTO turn_dataset(dataset_id, number) VALUES (?, ?)",
+                    [(dataset_id.bytes, number) for dataset_id in turn.dataset_ids],
+                )
+            self._erase(f"{_OF_SESSION} ORDER BY number DESC LIMIT -1 OFFSET {sessions.KEPT_TURNS}", key)
 
     def erase(self, key: UUID) -> bool:
-        """Erase a conversation, readable or not; whether there was one."""
-        if not self._path.exists():
-            return False
-        with translated(self._path):
-            with self._database.write() as connection:
-                existed = bool(fetch(connection, "SELECT 1 FROM session WHERE key = ?", (key.bytes,)))
-                self._replace(connection, key, ())
-            erasing.rewrite(self._database)
-        return existed
+        """Erase a conversation; whether there was one."""
+        return self._erase_for_good(_OF_SESSION, key)
 
-    def erase_turns(self, dataset_id: UUID) -> int:
-        """Erase what was answered from a dataset; the number of turns."""
-        if not self._path.exists():
-            return 0
-        erased = 0
-        with translated(self._path):
-            with self._database.write() as connection:
-                found = fetch(connection, _ANSWERED_FROM, (dataset_id.bytes,))
-                for key, body in found:
-                    kept, lost = sessions.load_without(body, dataset_id)
-                    self._replace(connection, UUID(bytes=key), kept)
-                    erased += lost
-            if found:
-                erasing.rewrite(self._database)
-        return erased
+    def erase_turns(self, dataset_id: UUID) -> None:
+        """Erase what was answered from a dataset."""
+        self._erase_for_good(_OF_DATASET, dataset_id)
 
     def close(self) -> None:
         self._database.close()
 
-    def _turns(self, connection: apsw.Connection, key: UUID) -> tuple[Turn, ...]:
-        found = fetch(connection, "SELECT body FROM session WHERE key = ?", (key.bytes,))
-        return sessions.load(found[0][0], str(self._path)) if found else ()
+    def _erase_for_good(self, which: str, key: UUID) -> bool:
+        """Erase turns and every byte of them, of earlier ones too whose erasing stopped; whether there were any."""
+        if not self._path.exists():
+            return False
+        with translated(self._path):
+            erased = self._erase(which, key)
+            erasing.rewrite(self._database)
+        return erased
 
-    def _replace(self, connection: apsw.Connection, key: UUID, turns: tuple[Turn, ...]) -> None:
-        for table in ("session", "session_dataset"):
-            connection.execute(f"DELETE FROM {table} WHERE key = ?", (key.bytes,))
-        if turns:
-            connection.execute("INSERT INTO session(key, body) VALUES (?, ?)", (key.bytes, sessions.dump(turns)))
-        connection.executemany(
-            "INSERT INTO session_dataset(dataset_id, key) VALUES (?, ?)",
-            [(dataset_id.bytes, key.bytes) for dataset_id in sessions.datasets_of(turns)],
-        )
+    def _erase(self, which: str, key: UUID) -> bool:
+        with self._database.write() as connection:
+            numbers = fetch(connection, which, (key.bytes,))
+            for table in ("turn", "turn_dataset"):
+                connection.executemany(f"DELETE FROM {table} WHERE number = ?", numbers)
+        return bool(numbers)

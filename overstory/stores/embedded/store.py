@@ -153,8 +153,8 @@ class EmbeddedStore:
     async def erase_session(self, user_id: UUID, session_id: str) -> bool:
         return await asyncio.to_thread(self._sessions.erase, session_key(user_id, session_id))
 
-    async def erase_turns(self, dataset_id: UUID) -> int:
-        return await asyncio.to_thread(self._sessions.erase_turns, dataset_id)
+    async def erase_turns(self, dataset_id: UUID) -> None:
+        await asyncio.to_thread(self._sessions.erase_turns, dataset_id)
 
     async def close(self) -> None:
         def close() -> None:

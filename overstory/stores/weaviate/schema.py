@@ -94,7 +94,9 @@ def _of_registry() -> dict[str, Any]:
 
 def _of_sessions() -> dict[str, Any]:
     return _without_tenants(
+        _plain("session_id", DataType.UUID, found=True),
         _plain("dataset_ids", DataType.UUID_ARRAY, found=True),
+        _plain("kept_at", DataType.NUMBER),
         _plain("body", DataType.TEXT),
     )
 

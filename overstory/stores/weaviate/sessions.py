@@ -1,11 +1,10 @@
-"""Conversations on the server: one object each, in a collection without tenants.
+"""Conversations on the server: an object for each turn, in a collection without tenants.
 
-An object is read and written again as a whole. Of two answers that are kept in one conversation at the same instant,
-one may be lost.
+A turn is written once and never changed, so that keeping one and erasing others can go on at the same time.
 """
 
-from typing import Any
-from uuid import UUID
+import time
+from uuid import UUID, uuid4
 
 from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
@@ -18,35 +17,33 @@ from overstory.stores.weaviate.reading import PAGE
 
 
 async def read(link: Link, key: UUID) -> tuple[Turn, ...]:
-    found = await _fetch(link, Filter.by_id().equal(key), 1)
-    return sessions.load(found[0]["body"], link.address.place) if found else ()
+    found = await _turns(link, key)
+    return tuple(sessions.load_turn(stored["body"], link.address.place) for stored in found[-sessions.KEPT_TURNS :])
 
 
 async def add(link: Link, key: UUID, turn: Turn) -> None:
-    await _replace(link, key, sessions.extended(await read(link, key), turn))
+    properties = {
+        "session_id": key,
+        "dataset_ids": list(turn.dataset_ids),
+        "kept_at": time.time(),
+        "body": sessions.dump_turn(turn),
+    }
+    await writing.put_objects(link, link.sessions, "session", [DataObject(uuid=uuid4(), properties=properties)])
+    old = (await _turns(link, key))[: -sessions.KEPT_TURNS]
+    await writing.delete(link, link.sessions, [stored.key for stored in old])
 
 
 async def erase(link: Link, key: UUID) -> bool:
-    return bool(await writing.delete(link, link.sessions, [key]))
+    return bool(await writing.delete_matching(link, link.sessions, Filter.by_property("session_id").equal(key)))
 
 
-async def erase_turns(link: Link, dataset_id: UUID) -> int:
-    erased, condition = 0, Filter.by_property("dataset_ids").contains_any([dataset_id])
-    while found := await _fetch(link, condition, PAGE):
-        for stored in found:
-            kept, lost = sessions.load_without(stored["body"], dataset_id)
-            await _replace(link, stored.key, kept)
-            erased += lost
-    return erased
+async def erase_turns(link: Link, dataset_id: UUID) -> None:
+    answered_from = Filter.by_property("dataset_ids").contains_any([dataset_id])
+    await writing.delete_matching(link, link.sessions, answered_from)
 
 
-async def _fetch(link: Link, condition: Any, limit: int) -> list[wire.Stored]:
-    return await link.read(lambda: wire.fetch(link.sessions, ("body",), limit=limit, condition=condition))
-
-
-async def _replace(link: Link, key: UUID, turns: tuple[Turn, ...]) -> None:
-    if not turns:
-        await writing.delete(link, link.sessions, [key])
-        return
-    properties = {"body": sessions.dump(turns), "dataset_ids": sessions.datasets_of(turns)}
-    await writing.put_objects(link, link.sessions, "session", [DataObject(uuid=key, properties=properties)])
+async def _turns(link: Link, key: UUID) -> list[wire.Stored]:
+    """Oldest first, by the clocks of those who kept them."""
+    of_session = Filter.by_property("session_id").equal(key)
+    found = await link.read(lambda: wire.fetch(link.sessions, ("kept_at", "body"), limit=PAGE, condition=of_session))
+    return sorted(found, key=lambda stored: (stored["kept_at"], stored.key))

@@ -163,8 +163,8 @@ class WeaviateStore:
     async def erase_session(self, user_id: UUID, session_id: str) -> bool:
         return await sessions.erase(await self._connections.link(), session_key(user_id, session_id))
 
-    async def erase_turns(self, dataset_id: UUID) -> int:
-        return await sessions.erase_turns(await self._connections.link(), dataset_id)
+    async def erase_turns(self, dataset_id: UUID) -> None:
+        await sessions.erase_turns(await self._connections.link(), dataset_id)
 
     async def close(self) -> None:
         await self._connections.close()

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
-from overstory.errors import StoreDamagedError
+from overstory.errors import StoreDamagedError, StoreFullError
 from overstory.models import Turn
-from overstory.stores.embedded import EmbeddedStore
+from overstory.stores.embedded import EmbeddedStore, erasing
 from overstory.stores.sessions import session_key
 
 CANARY = "zorblaxite"
@@ -19,7 +19,7 @@ def traces(home: Path) -> list[str]:
 
 def spoil(store: EmbeddedStore, key: bytes) -> None:
     with store._sessions._database.write() as connection:
-        connection.execute("UPDATE session SET body = 'no conversation' WHERE key = ?", (key,))
+        connection.execute("UPDATE turn SET body = 'no conversation' WHERE session = ?", (key,))
 
 
 async def test_nobody_who_has_no_conversation_has_a_file_of_them(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_nobody_who_has_no_conversation_has_a_file_of_them(tmp_path: Path)
 
     assert await store.read_session(uuid4(), "talk") == ()
     assert not await store.erase_session(uuid4(), "talk")
-    assert await store.erase_turns(uuid4()) == 0
+    await store.erase_turns(uuid4())
 
     assert not (tmp_path / "sessions.db").exists()
 
@@ -63,7 +63,28 @@ async def test_a_conversation_that_can_t_be_read_goes_with_the_dataset_that_it_m
     await store.add_turn(user, "talk", Turn(question="Who?", answer="Anna.", dataset_ids=(dataset,)))
     spoil(store, session_key(user, "talk").bytes)
 
-    assert await store.erase_turns(dataset) == 1
+    await store.erase_turns(dataset)
 
     assert await store.read_session(user, "talk") == ()
+    await store.close()
+
+
+async def test_what_a_stopped_erasing_left_is_erased_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, dataset = EmbeddedStore(tmp_path), uuid4()
+    await store.add_turn(uuid4(), "talk", Turn(question="What?", answer=f"The {CANARY}.", dataset_ids=(dataset,)))
+
+    def killed(database: object) -> None:
+        raise StoreFullError("no space is left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasing, "rewrite", killed)
+        with pytest.raises(StoreFullError):
+            await store.erase_turns(dataset)
+    assert traces(tmp_path)
+
+    await store.erase_turns(dataset)
+
+    assert traces(tmp_path) == []
     await store.close()
