@@ -22,6 +22,7 @@ from overstory.models import (
     Category,
     Document,
     DocumentChunk,
+    Generation,
     GlobalContextSummary,
     Lease,
     Manifest,
@@ -87,16 +88,16 @@ async def _cut_index(
     served = [r for r in above if r.valid_from <= manifest.serving < r.valid_to]
     served = sorted([*served, *await _cut_before(tenant, manifest.serving, served)], key=lambda r: (r.level, r.key))
     others = [r for r in above if not r.valid_from <= manifest.serving < r.valid_to]
-    await _forget_generations(store, manifest, lease, others)
+    kept, empty = _without_empty(served, gone)
+    await _forget_generations(store, manifest, lease, [*others, *empty])
     await tenant.delete(GlobalContextSummary, [r.key for r in others])
     if not served:
         return Forgotten()
     own = await _OwnWords.of(tenant, chunk_ids, unknown=bool(former))
-    kept, empty = _without_empty(served, gone)
     rewritten = [await _cut(row, gone, own) for row in reversed(kept)]
     for _, rows in groupby(rewritten, key=lambda row: row.level):
         await _put_cut(tenant, embedder, list(rows))
-    await tenant.delete(GlobalContextSummary, empty)
+    await tenant.delete(GlobalContextSummary, [r.key for r in empty])
     withheld = sum(row.withheld for row in rewritten)
     return Forgotten(stale=len(rewritten) - withheld, withheld=withheld)
 
@@ -151,26 +152,31 @@ async def _cut_before(
 async def _forget_generations(
     store: Store, manifest: Manifest, lease: Lease, purged: Sequence[GlobalContextSummary]
 ) -> None:
-    """Keep no generation whose root summarised what is forgotten, but the served one."""
-    roots = {(r.id, r.valid_from, r.valid_to) for r in purged if r.is_root}
-    lost = {g.number for g in manifest.generations for _, start, end in roots if start <= g.number < end}
+    """Keep no generation whose root goes, but the served one, which is then said to be of nothing."""
+    roots = [r for r in purged if r.is_root]
+    lost = {g.number for g in manifest.generations for r in roots if r.valid_from <= g.number < r.valid_to}
     if lost:
-        kept = tuple(g for g in manifest.generations if g.number not in lost)
+        left = (g for g in manifest.generations if g.number not in lost - {manifest.serving})
+        kept = tuple(_of_nothing(g) if g.number in lost else g for g in left)
         await store.write_manifest(replace(manifest, generations=kept, token=lease.token), lease)
+
+
+def _of_nothing(generation: Generation) -> Generation:
+    return replace(generation, root_id=None, level_sizes=(), summaries=0, degraded=0)
 
 
 def _without_empty(
     served: Sequence[GlobalContextSummary], gone: Collection[UUID]
-) -> tuple[list[GlobalContextSummary], list[UUID]]:
-    """The rows without the children that are gone, lowest level first; keys of those that have none left."""
-    missing, kept, empty = set(gone), [], []
+) -> tuple[list[GlobalContextSummary], list[GlobalContextSummary]]:
+    """The rows without the children that are gone, lowest level first; those that have none left."""
+    missing, kept, empty = set(gone), list[GlobalContextSummary](), list[GlobalContextSummary]()
     for row in served:
         children = tuple(c for c in row.child_ids if c not in missing)
         if children:
             kept.append(replace(row, child_ids=children))
         else:
             missing.add(row.id)
-            empty.append(row.key)
+            empty.append(row)
     return kept, empty
 
 

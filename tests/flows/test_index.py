@@ -2,7 +2,7 @@
 
 import pytest
 
-from overstory import SourceDocument, datasets, global_context_index_pipeline, improve, recall, remember
+from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
 from overstory.errors import DatasetNotFoundError, IndexMismatchError, InvalidOptionError, ModelError
 from overstory.results import IndexStatus
 from overstory.testing import ScriptedModelServer, chatter, cut_off, fail, fenced, in_prose, refuse, say, trailing_comma
@@ -37,6 +37,36 @@ async def test_few_summaries_make_a_whole_tree(count: int):
     levels = (await datasets.status("main_dataset")).level_sizes
     assert index.status is (IndexStatus.PUBLISHED if count else IndexStatus.EMPTY)
     assert levels == {0: (), 1: (1,), 2: (1,), 3: (1,), 4: (1,), 5: (2,), 9: (3,)}[count]
+    assert await datasets.verify("main_dataset") == []
+
+
+@pytest.mark.parametrize("strategy", ["graph", "vector"])
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 5])
+async def test_few_summaries_cost_a_call_a_text_and_none_costs_nothing(
+    model: ScriptedModelServer, count: int, strategy: str
+):
+    await remember(notes(count))
+    model.forget()
+
+    index = await global_context_index_pipeline(bucketing_strategy=strategy, max_bucket_size=4)
+
+    buckets = {0: 0, 1: 1, 2: 1, 4: 1, 5: 2}[count]
+    assert index.buckets == buckets
+    assert len(model.chats) == index.model_calls == (buckets + 1 if count else 0)
+    assert model.embeddings == []
+
+
+@pytest.mark.parametrize("left", [5, 4, 1, 0])
+async def test_a_dataset_that_becomes_small_has_a_whole_tree(left: int):
+    await remember(documents(21))
+    await build()
+
+    await forget("main_dataset", document=[f"{i}.md" for i in range(left, 21)])
+    index = await build()
+
+    sizes = (await datasets.status("main_dataset")).level_sizes
+    assert sizes == {5: (2,), 4: (1,), 1: (1,), 0: ()}[left]
+    assert index.buckets == sum(sizes)
     assert await datasets.verify("main_dataset") == []
 
 

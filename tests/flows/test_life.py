@@ -116,12 +116,38 @@ async def test_forgetting_everything_leaves_no_index():
     await remember(documents(9))
     await build()
     await forget("main_dataset", document=[f"{i}.md" for i in range(9)])
+    at_once = await datasets.status("main_dataset")
 
     index = await build()
 
+    status = await datasets.status("main_dataset")
     assert index.status is IndexStatus.EMPTY
+    assert (index.buckets, index.degraded) == (0, 0)
     assert await datasets.tree("main_dataset") == []
-    assert (await datasets.status("main_dataset")).entities == 0
+    assert (status.entities, status.pending) == (0, 0)
+    for told in (at_once, status):
+        assert (told.level_sizes, told.summaries, told.degraded) == ((), 0, 0)
+
+
+async def test_an_index_that_was_emptied_grows_anew_and_a_rollback_finds_nothing_of_before():
+    await remember(documents(9))
+    await build()
+    await remember(documents(3, first=9))
+    await build()
+    await forget("main_dataset", document=[f"{i}.md" for i in range(12)])
+    kept = (await datasets.status("main_dataset")).generations
+
+    await remember(documents(2, first=20), self_improvement=False)
+    index = await build()
+    await datasets.rollback("main_dataset", kept[0])
+
+    assert kept == (2,)
+    assert (index.status, index.generation, index.buckets) == (IndexStatus.PUBLISHED, 3, 1)
+    assert await datasets.tree("main_dataset") == []
+    assert await datasets.root_summary((await datasets.list_datasets())[0].id) is None
+    assert (await datasets.status("main_dataset")).pending == 2
+    assert (await build()).buckets == 1
+    assert await datasets.verify("main_dataset") == []
 
 
 async def test_deleted_and_added_again_costs_no_index_call(model: ScriptedModelServer):
