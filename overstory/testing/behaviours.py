@@ -21,6 +21,8 @@ class Request:
     schema_name: str = ""
     stream: bool = False
     body: Mapping[str, Any] = field(default_factory=dict)
+    arrived_seconds: float = 0.0
+    """When it arrived, by `time.monotonic`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ of the prompt; the same request gets the same answer.
 import asyncio
 import hashlib
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -229,6 +230,7 @@ def _request(number: int, kind: str, body: dict[str, Any]) -> Request:
         schema_name=form.get("name", ""),
         stream=bool(body.get("stream")),
         body=body,
+        arrived_seconds=time.monotonic(),
     )
 
 

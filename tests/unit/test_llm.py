@@ -3,8 +3,7 @@
 import asyncio
 import subprocess
 import sys
-import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from pydantic import BaseModel
@@ -139,15 +138,51 @@ async def test_a_service_that_keeps_failing_is_asked_so_often_and_no_more(server
     assert len(server.chats) == QUICK.attempts
 
 
-async def test_retry_after_is_honoured(server):
-    gate = gateway(server, RetryPolicy(attempts=2, first_delay_seconds=0.001))
-    await ask(gate)  # the first call loads the library, which takes longer
-    server.when(fail(429, retry_after=0.3), times=1)
-    begun = time.monotonic()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched(RetryPolicy):
+    """A policy that keeps the waits that it told."""
 
-    await ask(gate)
+    waits: list[float] = field(default_factory=list)
 
-    assert time.monotonic() - begun >= 0.3
+    def delay(self, tries, error):
+        wait = RetryPolicy.delay(self, tries, error)
+        self.waits.append(wait)
+        return wait
+
+
+@pytest.mark.parametrize("asked", [0.2, 2.0])
+async def test_retry_after_is_honoured(server, asked):
+    hours = 3_600.0  # what the policy would wait by itself, which is longer than it may
+    policy = Watched(attempts=2, first_delay_seconds=hours, longest_delay_seconds=hours, total_seconds=600)
+    server.when(fail(429, retry_after=asked), times=1)
+
+    await ask(gateway(server, policy))
+
+    first, second = (request.arrived_seconds for request in server.chats)
+    [wait] = policy.waits
+    assert asked <= wait <= asked * 1.1
+    assert second - first >= wait
+
+
+async def test_without_the_header_the_policys_own_delay_is_waited_for(server):
+    policy = Watched(attempts=2, first_delay_seconds=3_600, longest_delay_seconds=3_600, total_seconds=600)
+    server.when(fail(429), times=1)
+
+    with pytest.raises(ModelOverloadedError):
+        await ask(gateway(server, policy))
+
+    assert len(server.chats) == 1
+    assert policy.waits[0] >= 1_800
+
+
+async def test_a_wait_that_is_longer_than_the_time_left_is_not_begun(server):
+    server.when(fail(429, retry_after=7_200), times=1)
+
+    with pytest.raises(ModelOverloadedError) as caught:
+        await ask(gateway(server, RetryPolicy(attempts=2, first_delay_seconds=0.001, total_seconds=600)))
+
+    assert len(server.chats) == 1
+    assert caught.value.retry_after_seconds == 7_200
 
 
 async def test_the_wait_that_a_service_asks_for_is_in_the_error(server):
