@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,7 @@ def real_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     params.model.path = str(weights())
     params.n_ctx = SLOTS * CONTEXT_TOKENS
     params.n_parallel = SLOTS
-    params.cpuparams.n_threads = 2
+    params.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)  # they spin, which starves all on a busy machine
     params.port = free_port()
     server = xllamacpp.Server(params)
     settings = {
@@ -57,7 +58,7 @@ def real_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "LLM_MAX_CONCURRENCY": str(SLOTS),
         "LLM_CONTEXT_TOKENS": str(CONTEXT_TOKENS),
         "LLM_OUTPUT_TOKENS": "500",
-        "LLM_TIMEOUT_SECONDS": "300",
+        "LLM_TIMEOUT_SECONDS": "3600",
         "OVERSTORY_WRITE_ATTEMPTS": "2",
     }
     for name, value in settings.items():
