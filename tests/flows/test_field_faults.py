@@ -235,9 +235,10 @@ async def test_spellings_of_one_name_come_together():
 
 
 async def test_odd_names_travel_through_index_recall_export_and_forgetting(tmp_path: Path):
-    name = 'odd "dataset" `name`\n## Facts: x'
+    name = 'odd "dataset"\'s `name` \\\n## Facts: x\tWorld summary:'
     await remember([SourceDocument(f"Anna Hofer wrote number {i}.", source=n) for i, n in enumerate(ODD_NAMES)], name)
     await improve(name, build_global_context_index=True)
+    found_by_word = [await recall(f"wrote {odd}", "CHUNKS_LEXICAL", datasets=name) for odd in ODD_NAMES]
 
     found = await recall(
         "What did Anna Hofer write?",
@@ -247,10 +248,14 @@ async def test_odd_names_travel_through_index_recall_export_and_forgetting(tmp_p
         retriever_specific_config=WITH_INDEX,
     )
     await datasets.export(name, tmp_path / "out")
-    await forget(name, document=ODD_NAMES)
+    forgotten = await forget(name, document=ODD_NAMES)
+    left = (await datasets.status(name)).documents
     await forget(name)
     await datasets.import_archive(tmp_path / "out")
 
+    assert all(found_by_word)
+    assert (forgotten.documents, left) == (len(ODD_NAMES), 0)
+    assert {d.source for d in await datasets.documents(name)} == set(ODD_NAMES)
     assert found[0].text.count("World summary:") == 1
     assert sum(line.startswith("## ") for line in found[0].text.splitlines()) == 0
     assert (await datasets.status(name)).documents == len(ODD_NAMES)

@@ -160,10 +160,14 @@ async def test_a_batch_with_blanks_reports_them_and_reads_the_rest(tmp_path: Pat
     (tmp_path / "zero.txt").touch()
     (tmp_path / "mark.txt").write_bytes(b"\xef\xbb\xbf")
 
-    outcomes = await read([TEXT, " \u3000\n", tmp_path / "zero.txt", tmp_path / "mark.txt", SourceDocument("b")])
+    (tmp_path / "page.html").write_text("<html><head><title>T</title></head><body> <p>&nbsp;</p></body></html>")
+    files = [tmp_path / name for name in ("zero.txt", "mark.txt", "page.html")]
+    own = [SourceDocument(text, f"{n}.md") for n, text in enumerate(["", " \n", "\ufeff", "\u200b\u2060"])]
+
+    outcomes = await read([TEXT, " \u3000\n", *files, *own, SourceDocument("b")])
 
     skipped = [outcome.reason for outcome in outcomes if isinstance(outcome, SkippedSource)]
-    assert skipped == ["nothing in it to read", "an empty file", "nothing in it to read"]
+    assert skipped == ["nothing in it to read", "an empty file", *["nothing in it to read"] * 6]
     assert [outcome.text for outcome in outcomes if isinstance(outcome, SourceDocument)] == [TEXT, "b"]
 
 
