@@ -317,7 +317,8 @@ class DocumentEntry:
     node_set: tuple[str, ...]
     chunks: int
     state: str
-    """`complete`, or `incomplete`: the next improve finishes it."""
+    """`complete`; `incomplete`, or `begun` as long as no version of it has ever been complete: the next improve finishes
+    it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,7 +385,7 @@ class AreaEvidence:
     is_root: bool
     text: str
     distance: float
-    """0 for the root, which is not searched for."""
+    """From the question; 0 for what was not compared with it: the root, and every area of the adaptive prelude."""
     stale: bool
     degraded: str
     sources: tuple[str, ...] = ()

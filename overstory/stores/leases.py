@@ -1,6 +1,7 @@
 """The rule of leases, the same for every store: pure functions from one record to the next.
 
-Each store keeps one record per dataset and applies these functions where nobody else can write in between.
+Each store keeps one record per dataset. In memory and in the embedded store these functions are applied where nobody
+else can write in between; on Weaviate, which has no transactions, a writer writes, waits and reads again who holds it.
 """
 
 from dataclasses import dataclass, replace
