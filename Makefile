@@ -28,7 +28,7 @@ format: $(VENV)/.develop ## bring the code into its form
 	$(BIN)/ruff format $(CODE)
 
 BENCH = main_job plan life recalling pipelining
-bench: $(VENV)/.develop ## the short benchmarks (about ten minutes), each a table, and what got slower since the baseline
+bench: $(VENV)/.develop ## the short benchmarks (ten to fifteen minutes), each a table, and what got slower since the baseline
 	@for name in $(BENCH); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 	@$(BIN)/python benchmarks/compare.py
 
