@@ -178,11 +178,12 @@ async def test_errors_are_ours(server, status, error):
 
 async def test_one_failed_batch_fails_the_call_and_leaves_nothing_running(server):
     server.when(fail(400), kind="embedding", text="bad")
+    server.when(slow(0.1), kind="embedding", text="fine")
     made = embedder(server, batch_size=1)
 
     with pytest.raises(ModelInputError):
         await made.embed(["good", "bad", "fine"])
 
-    asked = len(server.embeddings)
-    await asyncio.sleep(0.05)
-    assert asked == len(server.embeddings) == 3
+    left = [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "_embed_batch"]
+    assert left == []
+    assert len(server.embeddings) == 3

@@ -72,7 +72,8 @@ async def test_a_fact_that_has_nothing_to_do_with_the_question_is_left_out():
 
     found = await prelude_of(world)
 
-    assert "tomatoes" not in "".join(area.text for area in found.evidence.areas)
+    [area] = found.evidence.areas
+    assert "tomatoes" not in area.text
 
 
 @pytest.mark.parametrize("budget", [60, 120, 240, 480])
@@ -108,15 +109,16 @@ async def test_the_later_of_two_values_is_marked_as_current():
 
 async def test_withheld_areas_are_not_read_and_degraded_ones_are_marked():
     world = await make_world()
-    text = [("Luis Ortega cut the Northstar budget by a tenth.", "budget.md")]
+    text = [("Mara Lind planted tomatoes behind the greenhouse.", "garden.md")]
     gone = world.area(0, "Gone", text, withheld=True)
     weak = world.area(0, "Weak", [("Anna Hofer moved the Northstar launch to 9 June.", "launch.md")], degraded="x")
     await world.index(gone, weak, root=world.area(1, "All", [("A root.", "garden.md")], [gone, weak], is_root=True))
 
-    found = await prelude_of(world, "tomatoes greenhouse: Northstar launch budget")
+    found = await prelude_of(world, "Who cut the Northstar budget before the launch, and who planted tomatoes?")
 
-    assert "Luis Ortega cut" not in "".join(area.text for area in found.evidence.areas)
-    assert all("(written by rules)" in area.text for area in found.evidence.areas)
+    [area] = found.evidence.areas
+    assert "tomatoes" not in area.text
+    assert "(written by rules)" in area.text
 
 
 async def test_a_store_that_fails_costs_the_prelude_and_not_the_answer():
