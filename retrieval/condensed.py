@@ -8,7 +8,6 @@ from uuid import UUID
 from overstory import ids
 from overstory.models import DocumentChunk, Edge
 from overstory.results import Evidence, Passage
-from overstory.settings import OFFLINE
 from overstory.tokens import estimate_tokens
 
 from .context import CONNECTIONS, clean_name, clean_text, titles_of
@@ -29,9 +28,8 @@ async def graph_summary_completion(scene: Scene) -> Findings:
     found = await local_findings(scene, await find_fragment(scene), ())
     if not found.context:
         return found
-    if scene.writer.model == OFFLINE or scene.question.only_context:
-        reason = "only_context calls no model" if scene.question.only_context else "no language model is configured"
-        return _noted(found, f"the graph context was not summarised: {reason}")
+    if scene.why_silent:
+        return _noted(found, f"the graph context was not summarised: {scene.why_silent}")
     prompt = CONDENSE.format(question=scene.question.query_text, context=found.context)
     pieces = scene.writer.answer(prompt, system_prompt=scene.question.system_prompt, usage=scene.usage)
     summary = clean_text("".join([piece async for piece in pieces]))

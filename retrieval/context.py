@@ -113,12 +113,8 @@ def render_fragment(fragment: Fragment, max_content_tokens: int | None = None) -
         _render_node(titles[node.id], _shortened(content_of(node, texts), max_content_tokens))
         for node in fragment.nodes
     ]
-    sections = [_section(NODES, "\n".join(nodes)), _section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
-    return "\n\n".join(section for section in sections if section)
-
-
-def _section(heading: str, body: str) -> str:
-    return f"{heading}\n{body}" if body else ""
+    sections = [section(NODES, "\n".join(nodes)), section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
+    return join(*sections)
 
 
 def _render_node(title: str, content: str) -> str:
@@ -180,3 +176,8 @@ def shorten(text: str, max_tokens: int) -> str:
 def join(*parts: str) -> str:
     """Parts of a context, separated by a blank line; empty ones are left out."""
     return "\n\n".join(part for part in parts if part)
+
+
+def section(heading: str, body: str) -> str:
+    """A part of a context under its heading; empty for an empty one."""
+    return f"{heading}\n{body}" if body else ""

@@ -32,7 +32,7 @@ from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .adaptive import Local, fit_adaptive
-from .context import clean_markdown, clean_name, join, shorten
+from .context import clean_markdown, clean_name, join, section, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_material
@@ -102,7 +102,7 @@ async def hybrid_completion(scene: Scene) -> Findings:
         (lanes, text), prelude = await fit_adaptive(at, prelude, texts, local.result().ranked)
     else:
         (lanes, text), prelude = fit_beside(prelude, fit, room)
-    context = join(_section(GLOBAL_CONTEXT, prelude.text), text)
+    context = join(section(GLOBAL_CONTEXT, prelude.text), text)
     return Findings(context=context, evidence=_evidence(lanes, prelude, context))
 
 
@@ -223,11 +223,7 @@ def render(lanes: Lanes) -> str:
     passages = "\n\n---\n\n".join(map(render_passage, lanes.passages))
     entities = "\n\n".join(map(_render_entity, lanes.entities, lanes.bullets))
     facts = "\n".join(f"- {fact}" for fact in lanes.facts)
-    return join(_section(PASSAGES, passages), _section(ENTITIES, entities), _section(FACTS, facts))
-
-
-def _section(heading: str, body: str) -> str:
-    return f"{heading}\n{body}" if body else ""
+    return join(section(PASSAGES, passages), section(ENTITIES, entities), section(FACTS, facts))
 
 
 def _render_entity(entity: Entity, bullets: Sequence[str]) -> str:

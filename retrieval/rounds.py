@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from overstory.settings import OFFLINE
-
 from .completion import user_prompt
 from .context import clean_text, fit_fragment
 from .fragment import Fragment, merged
@@ -41,8 +39,8 @@ async def chain_of_thought(scene: Scene) -> Findings:
     """Look, ask the model what is missing, look for that."""
     asked: list[str] = []
     fragment = await find_fragment(scene)
-    if not fragment.size or not _may_ask(scene):
-        return await local_findings(scene, fragment, _silent(scene))
+    if not fragment.size or scene.why_silent:
+        return await local_findings(scene, fragment, _one_round(scene))
     while len(asked) < MAX_ROUNDS - 1:
         follow_up = await _follow_up(scene, fragment)
         if not follow_up or follow_up in asked or follow_up == scene.question.query_text:
@@ -59,15 +57,15 @@ async def decomposition(scene: Scene) -> Findings:
         return await local_findings(scene, fragment, ())
     parts = await _parts(scene)
     fragment = await _with(scene, fragment, parts)
-    by_rules = () if _may_ask(scene) else ("decomposed by punctuation: no model was asked",)
+    by_rules = ("decomposed by punctuation: no model was asked",) if scene.why_silent else ()
     return await local_findings(scene, fragment, (*by_rules, *_asked(parts)))
 
 
 async def context_extension(scene: Scene) -> Findings:
     """Answer, look for what the answer speaks of, until that finds nothing new."""
     fragment = await find_fragment(scene)
-    if not fragment.size or not _may_ask(scene):
-        return await local_findings(scene, fragment, _silent(scene))
+    if not fragment.size or scene.why_silent:
+        return await local_findings(scene, fragment, _one_round(scene))
     rounds = 0
     while rounds < MAX_ROUNDS - 1:
         known = {node.id for node in fragment.nodes}
@@ -81,13 +79,9 @@ async def context_extension(scene: Scene) -> Findings:
     return await local_findings(scene, fragment, (f"extended by {rounds} drafts of an answer",))
 
 
-def _may_ask(scene: Scene) -> bool:
-    return scene.writer.model != OFFLINE and not scene.question.only_context
-
-
-def _silent(scene: Scene) -> tuple[str, ...]:
-    reason = "only_context calls no model" if scene.question.only_context else "no language model is configured"
-    return (f"one round only: {reason}, so nothing further was asked",)
+def _one_round(scene: Scene) -> tuple[str, ...]:
+    reason = scene.why_silent
+    return (f"one round only: {reason}, so nothing further was asked",) if reason else ()
 
 
 def _asked(questions: Sequence[str]) -> tuple[str, ...]:
@@ -102,10 +96,10 @@ async def _follow_up(scene: Scene, fragment: Fragment) -> str:
 
 async def _parts(scene: Scene) -> list[str]:
     text = scene.question.query_text
-    if _may_ask(scene):
-        parts = _lines(await _ask(scene, PARTS.format(question=text), SEARCHER))
-    else:
+    if scene.why_silent:
         parts = [part.strip() for part in _PART_END.split(text)]
+    else:
+        parts = _lines(await _ask(scene, PARTS.format(question=text), SEARCHER))
     return [part for part in dict.fromkeys(parts) if part and part != text][:MAX_PARTS]
 
 

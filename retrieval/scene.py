@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from overstory.models import Dataset, Generation, Usage, Vector, Vectors
 from overstory.results import Evidence
+from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
 from overstory.telemetry import Kind, step
 from overstory.writer import Embedder, Writer
@@ -63,6 +64,13 @@ class Scene:
     vector: QueryVector
     writer: Writer
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def why_silent(self) -> str:
+        """Why no model is asked; empty where one may be."""
+        if self.question.only_context:
+            return "only_context calls no model"
+        return "no language model is configured" if self.writer.model == OFFLINE else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
