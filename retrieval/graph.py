@@ -49,18 +49,10 @@ class _Found(NamedTuple):
 
 async def _find_local(scene: Scene) -> _Found:
     question = scene.question
-    if not question.include_index or question.index_mode != ADAPTIVE:
-        fragment = await find_fragment(scene)
-        return _Found(fragment, await passages_of(scene.tenant, texts_of(fragment)))
-    async with wave() as group:
-        projected = group.create_task(find_material(scene))
-        worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
-    material = projected.result()
-    async with wave() as group:
-        ranked = group.create_task(rank_chunks(scene, material, worded.result(), CANDIDATES))
-        fragment = await cut(material, question.top_k, question.feedback_influence)
-        passages = group.create_task(passages_of(scene.tenant, texts_of(fragment)))
-    return _Found(fragment, passages.result(), ranked.result())
+    gives_facts = question.include_index and question.index_mode == ADAPTIVE
+    found = await find_ranked(scene) if gives_facts else Ranked(await find_material(scene))
+    fragment = await cut(found.material, question.top_k, question.feedback_influence)
+    return _Found(fragment, await passages_of(scene.tenant, texts_of(fragment)), found.hits)
 
 
 def _shown(fragment: Fragment) -> set[UUID]:
@@ -79,6 +71,21 @@ async def find_fragment(scene: Scene) -> Fragment:
     """The best connections of a question, nothing of the index among them."""
     question = scene.question
     return await cut(await find_material(scene), question.top_k, question.feedback_influence)
+
+
+class Ranked(NamedTuple):
+    material: Material
+    hits: Sequence[Hit] = ()
+    """The chunks that fit the question best, whether they are in the material or only share words with it."""
+
+
+async def find_ranked(scene: Scene) -> Ranked:
+    """What the question's projection holds, and the chunks that fit the question best."""
+    async with wave() as group:
+        projected = group.create_task(find_material(scene))
+        worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
+    material = projected.result()
+    return Ranked(material, await rank_chunks(scene, material, worded.result(), CANDIDATES))
 
 
 @step(Kind.RECALL, "find")

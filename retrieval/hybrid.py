@@ -28,19 +28,17 @@ from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity, Hit
 from overstory.results import Evidence, Passage
-from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .adaptive import Local, fit_adaptive
 from .context import clean_markdown, clean_name, join, section, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
-from .graph import find_material
-from .passages import by_words, read_passages, render_passage
+from .graph import find_ranked
+from .passages import read_passages, render_passage
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material
 from .question import ADAPTIVE
-from .ranking import CANDIDATES, rank_chunks
 from .scene import Findings, Scene
 from .waves import wave
 
@@ -110,14 +108,9 @@ def _shown(lanes: Lanes) -> set[UUID]:
     return {passage.id for passage in lanes.passages}
 
 
-@step(Kind.RECALL, "find")
 async def _find_lanes(scene: Scene) -> Lanes:
     lane = min(scene.question.top_k, MAX_LANE)
-    async with wave() as group:
-        projected = group.create_task(find_material(scene))
-        worded = group.create_task(by_words(scene, DocumentChunk, CANDIDATES))
-    material = projected.result()
-    ranked = await rank_chunks(scene, material, worded.result(), CANDIDATES)
+    material, ranked = await find_ranked(scene)
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
     passages = await read_passages(scene, DocumentChunk, ranked[:lane])
     told = [" ".join(passage.text.split()) for passage in passages]

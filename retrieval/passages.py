@@ -58,7 +58,7 @@ async def _near(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     return await nearest(tenant, kind, keys, vector, limit)
 
 
-@step(Kind.RECALL, "find")
+@step(Kind.RECALL, "find by words")
 async def by_words(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
     """The chunks or summaries that share words with the question, in the node set where one was asked for."""
     question, tenant = scene.question, scene.tenant

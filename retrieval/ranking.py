@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from overstory import ids
 from overstory.models import DocumentChunk, Hit, TextSummary
 from overstory.settings import HASHING
+from overstory.telemetry import Kind, step
 from overstory.words import query_words, words_of
 
 from .projections import Material, measure
@@ -79,6 +80,7 @@ class Candidates:
     """The entities that the question may name."""
 
 
+@step(Kind.RECALL, "rank")
 async def rank_chunks(scene: Scene, material: Material, worded: Sequence[Hit], limit: int) -> list[Hit]:
     """The chunks that fit a question best; a higher score is better.
 

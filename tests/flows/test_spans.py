@@ -109,6 +109,16 @@ async def test_a_question_tells_its_steps_and_the_calls_of_the_store(spans: InMe
     assert all(above(spans, span)[-1] == whole.name for span in store)
 
 
+async def test_no_step_of_a_question_is_counted_twice(spans: InMemorySpanExporter) -> None:
+    await remember(notes(4))
+    spans.clear()
+
+    await recall("Who reviewed Granite?", "HYBRID_COMPLETION", only_context=True)
+
+    steps = ("find", "find by words", "rank", "choose connections")
+    assert [len(of(spans, f"overstory {name}")) for name in steps] == [1, 1, 1, 1]
+
+
 async def test_a_stream_tells_its_call_when_it_has_ended(model: ScriptedModelServer, spans: InMemorySpanExporter) -> None:  # fmt: skip
     await remember(notes(4))
     spans.clear()
