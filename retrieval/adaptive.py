@@ -29,7 +29,8 @@ from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name
-from .prelude import PRELUDE_SHARE, Area, LocalT, Prelude, shorter, without_prelude
+from .prelude import PRELUDE_PART as PRELUDE_SHARE
+from .prelude import Area, LocalT, Prelude, shorter, without_prelude
 from .ranking import word_weights
 from .scene import Scene
 from .sources import sources_of_summaries

@@ -63,7 +63,7 @@ def areas_of(prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence,
     return root, tuple(_area(area, prelude.sources) for area in prelude.areas)
 
 
-def _leaves(area: Area) -> set[UUID]:
+def _shown_leaves(area: Area) -> set[UUID]:
     """The summaries under those facts that are in the text as it is given."""
     return {leaf for fact in area.row.content.facts if fact.text in area.text for leaf in fact.summary_ids}
 
@@ -78,7 +78,7 @@ def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:
         distance=area.distance,
         stale=row.stale,
         degraded=row.degraded,
-        sources=tuple(sorted({sources[leaf] for leaf in _leaves(area) if sources.get(leaf)})),
+        sources=tuple(sorted({sources[leaf] for leaf in _shown_leaves(area) if sources.get(leaf)})),
     )
 
 

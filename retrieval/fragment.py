@@ -23,7 +23,7 @@ PENALTY_DISTANCE: Final = 2.0
 """Of what was not compared with the question: the largest cosine distance."""
 NEUTRAL_DISTANCE: Final = 1.0
 """Of `contains`, which is as true of every question: that of unrelated directions."""
-CONNECTIONS_SHARE: Final = 3
+CONNECTIONS_PART: Final = 3
 """One place in so many is kept for connections, whatever texts are nearer."""
 _ENDS_AND_EDGE = 3
 """A node by itself costs what a connection does whose ends and edge are all as far as the node."""
@@ -118,7 +118,7 @@ def cut_now(material: Material, top_k: int, feedback_influence: float = 0.0) -> 
 
 def _mixed(texts: Sequence[Standing], connections: Sequence[Connection], top_k: int) -> list[Pick]:
     """The best of both; a share of the places is kept for connections, where there are so many."""
-    kept = min(len(connections), top_k // CONNECTIONS_SHARE)
+    kept = min(len(connections), top_k // CONNECTIONS_PART)
     picks: list[Pick] = [*texts[: top_k - kept], *connections]
     return sorted(picks, key=lambda pick: pick.score)[:top_k]
 

@@ -33,9 +33,9 @@ SPARE_AREAS: Final = 5
 """Searched beyond those asked for, to make up for the root, relatives and copies that drop out."""
 NEAR_COPY: Final = 0.9
 """Share of an area's words that another one has, from which on it says nothing new."""
-PRELUDE_SHARE: Final = 4
+PRELUDE_PART: Final = 4
 """The prelude may push local evidence out of one part in so many of a budget."""
-ROOT_SHARE: Final = 3
+ROOT_PART: Final = 3
 """With areas beside it, the root gets one part in so many of a budget."""
 _WORD = re.compile(r"\w+")
 LocalT = TypeVar("LocalT")
@@ -220,7 +220,7 @@ def fit_beside(
     if budget_tokens is None:
         return fit_local(None), prelude
     blank_line = estimate_tokens("\n\n")
-    short = fit_prelude(prelude, budget_tokens // PRELUDE_SHARE)
+    short = fit_prelude(prelude, budget_tokens // PRELUDE_PART)
     taken = estimate_tokens(short.text) + blank_line if short.text else 0
     local, text = fit_local(budget_tokens - taken)
     left = budget_tokens - (estimate_tokens(text) + blank_line if text else 0)
@@ -231,7 +231,7 @@ def fit_prelude(prelude: Prelude, budget_tokens: int) -> Prelude:
     """What of a prelude a budget has room for: texts lose their topics first, then their last facts."""
     if estimate_tokens(prelude.text) <= budget_tokens:
         return prelude
-    share = budget_tokens // ROOT_SHARE if prelude.areas else budget_tokens
+    share = budget_tokens // ROOT_PART if prelude.areas else budget_tokens
     root = shorter(prelude.root, share - estimate_tokens(f"{WORLD_SUMMARY}\n")) if prelude.root else None
     kept = replace(prelude, root=root, areas=())
     for area in prelude.areas:

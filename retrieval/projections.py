@@ -35,7 +35,7 @@ MAX_NEIGHBORHOOD_NODES = 2_000
 MAX_EDGES_A_STEP = 2_000
 EDGES_A_MATCH = 2
 """Edges between what matched, for each match, from which on they are those of the nearest matches alone."""
-NEAREST_SHARE = 4
+NEAREST_PART = 4
 """The nearest matches are one in so many."""
 _BLOCK = 256
 
@@ -82,7 +82,7 @@ async def _edges_near(tenant: Tenant, entity_ids: Sequence[UUID], limit: int) ->
     """
     async with wave() as group:
         edges = group.create_task(tenant.edges_between(entity_ids, limit=EDGES_A_MATCH * limit))
-        nearest = group.create_task(tenant.edges_between(entity_ids[: max(limit // NEAREST_SHARE, 2)]))
+        nearest = group.create_task(tenant.edges_between(entity_ids[: max(limit // NEAREST_PART, 2)]))
     return edges.result() if len(edges.result()) < EDGES_A_MATCH * limit else nearest.result()
 
 
