@@ -1,9 +1,13 @@
 """Nothing of one dataset, or of one user, shows in another's answers: on every store, in both modes of access."""
 
 import asyncio
+import os
 import random
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from itertools import starmap
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -132,6 +136,7 @@ async def test_forgetting_one_dataset_leaves_the_other_whole(separate):
 async def test_a_name_that_is_used_again_holds_nothing_of_before(separate):
     await fill("one")
     (before,) = await datasets.list_datasets()
+    assert canary("one") in str(await recall(QUESTION, GRAPH, datasets="one", only_context=True))
     await forget("one")
 
     await remember("Luis Ortega pays for the Northstar launch in Porto.", "one")
@@ -142,19 +147,34 @@ async def test_a_name_that_is_used_again_holds_nothing_of_before(separate):
     assert (await datasets.status("one")).generation == 0
 
 
-async def test_a_stranger_reaches_nothing(separate):
-    await fill("one", user="anna")
+async def test_datasets_of_one_name_are_each_users_own(place):
+    for user in ("anna", "luis"):
+        await remember(documents(user), "one", user=user, self_improvement=False)
+
+    for user, other in (("anna", "luis"), ("luis", "anna"), ("anna", "luis")):
+        shown = str(await recall(QUESTION, GRAPH, datasets="one", user=user, only_context=True))
+        assert canary(user) in shown
+        assert canary(other) not in shown
+
+
+@pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
+async def test_a_stranger_reaches_nothing(separate, by_id):
+    await fill("quimberly", user="anna")
+    (known,) = await datasets.list_datasets(user="anna")
+    key = known.id if by_id else "quimberly"
 
     for call in (
-        lambda: recall(QUESTION, GRAPH, datasets="one", user="luis"),
-        lambda: datasets.status("one", user="luis"),
-        lambda: datasets.tree("one", user="luis"),
-        lambda: forget("one", user="luis"),
-        lambda: improve("one", user="luis"),
+        lambda: recall(QUESTION, GRAPH, datasets=key, user="luis"),
+        lambda: datasets.status(key, user="luis"),
+        lambda: datasets.tree(key, user="luis"),
+        lambda: datasets.root_summary(key, user="luis"),
+        lambda: forget(key, user="luis"),
+        lambda: improve(key, user="luis"),
     ):
         with pytest.raises(DatasetNotFoundError) as caught:
             await call()
-        assert canary("one") not in str(caught.value)
+        assert canary("quimberly") not in str(caught.value)
+        assert not by_id or "quimberly" not in str(caught.value)
 
 
 async def test_a_grant_opens_what_it_names_and_no_more(place):
@@ -206,30 +226,75 @@ async def test_rows_that_are_gone_below_a_dataset_are_an_error(place, tmp_path):
 
 
 @pytest.mark.parametrize("seed", [1])
-async def test_random_calls_of_many_users_reveal_nothing(place, seed):
-    chooser, users, count = random.Random(seed), [f"user{i}" for i in range(4)], 8
-    owners = {f"set{i}": chooser.choice(users) for i in range(count)}
+async def test_random_calls_of_many_users_reveal_nothing(place, separate, seed):
+    count, users = map(int, os.environ.get("OVERSTORY_TEST_ISOLATION", "8x4").split("x"))
+    chooser = random.Random(seed)
+    owners = {f"set{i:05}": f"user{chooser.randrange(users)}" for i in range(count)}
+    keys = await _remember_all(owners)
+    statuses = set()
+
+    for _ in range(max(120, 5 * count)):
+        name, user = chooser.choice(list(owners)), f"user{chooser.randrange(users)}"
+        own = {other for other, owner in owners.items() if owner == user}
+        call, is_filtered = _random_call(chooser, chooser.choice([name, keys[name]]), user, mine=name in own)
+        shown = await _shown(call)
+        assert _strange_ids(shown, keys, own) <= {name}
+        if is_filtered or separate:
+            assert set(re.findall(r"Zebra(set\d{5})", shown)) <= own
+        if name not in own:
+            assert shown.startswith("DatasetNotFoundError: ")
+            assert set(re.findall(r"set\d{5}", shown)) <= {name, *own}
     for name, user in owners.items():
-        await remember(documents(name), name, user=user, self_improvement=False)
+        status = await datasets.status(name, user=user)
+        statuses.add((status.documents, status.chunks, status.entities, status.edges, status.generation))
+    for user in {f"user{i}" for i in range(users)}:
+        own = {name for name, owner in owners.items() if owner == user}
+        assert {dataset.name for dataset in await datasets.list_datasets(user=user)} == own
+        asked_of_all = await _shown(lambda user=user: recall(QUESTION, "CHUNKS", user=user, only_context=True))
+        assert not separate or set(re.findall(r"Zebra(set\d{5})", asked_of_all)) == own
 
-    for _ in range(60):
-        name, user = chooser.choice(list(owners)), chooser.choice(users)
-        shown = await _random_call(chooser, name, user)
-        foreign = [canary(other) for other, owner in owners.items() if owner != user]
-        assert not [mark for mark in foreign if mark in shown]
-        if owners[name] != user:
-            assert shown.startswith("DatasetNotFoundError")
+    assert len(statuses) == 1, "a count tells of others' rows"
+    assert next(iter(statuses))[:2] == (3, 3)
 
 
-async def _random_call(chooser: random.Random, name: str, user: str) -> str:
-    """What a user sees of one call, errors included."""
-    calls = [
-        lambda: recall(QUESTION, chooser.choice(list(SearchType)), datasets=name, user=user, only_context=True),
-        lambda: datasets.status(name, user=user),
-        lambda: datasets.graph_data(name, user=user),
-        lambda: datasets.tree(name, user=user),
+async def _remember_all(owners: Mapping[str, str]) -> dict[str, UUID]:
+    """Three documents in each dataset, by its owner; the ids."""
+    places = asyncio.Semaphore(8)
+
+    async def remember_one(name: str, user: str) -> UUID:
+        async with places:
+            return (await remember(documents(name), name, user=user, self_improvement=False)).dataset_id
+
+    return dict(zip(owners, await asyncio.gather(*starmap(remember_one, owners.items())), strict=True))
+
+
+def _random_call(
+    chooser: random.Random, key: str | UUID, user: str, *, mine: bool
+) -> tuple[Callable[[], Awaitable[object]], bool]:
+    """A call of a user, and whether it shows the named dataset alone where all share one tenant, too."""
+    if chooser.random() < 0.4:
+        query_type = chooser.choice(list(SearchType))
+        return lambda: recall(QUESTION, query_type, datasets=key, user=user, only_context=True), False
+    reading = [
+        datasets.status,
+        datasets.graph_data,
+        datasets.tree,
+        datasets.documents,
+        datasets.generations,
+        datasets.verify,
     ]
+    called = chooser.choice(reading if mine else [*reading, forget, improve])
+    return lambda: called(key, user=user), True
+
+
+async def _shown(call: Callable[[], Awaitable[object]]) -> str:
+    """What a user sees of one call, errors included."""
     try:
-        return str(await chooser.choice(calls)())
+        return str(await call())
     except OverstoryError as error:
         return f"{type(error).__name__}: {error}"
+
+
+def _strange_ids(shown: str, keys: Mapping[str, UUID], own: Collection[str]) -> set[str]:
+    """Datasets of others whose ids can be seen."""
+    return {name for name, key in keys.items() if name not in own and str(key) in shown}
