@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -11,7 +14,14 @@ from overstory.indexing.tree.bucketing import Leaves, TreeOptions, TreePlan, pla
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)
-MAKERS = (trees.topical, trees.all_alike, trees.one_topic, trees.nothing_alike)
+MAKERS = (
+    trees.topical,
+    trees.all_alike,
+    trees.one_topic,
+    trees.nothing_alike,
+    trees.double_edges,
+    trees.rings,
+)
 
 
 def options(strategy="graph", size=4, **others):
@@ -83,6 +93,49 @@ def test_two_summaries_with_the_same_entities_share_a_bucket():
     plan = plan_tree(leaves, options())
 
     assert plan.level_sizes == (1,)
+
+
+_PLAN_TEN_TIMES = """
+import sys
+from uuid import UUID
+import numpy as np
+from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
+from tests.unit.indexing import trees
+
+maker, strategy = sys.argv[1:]
+for n in (2, 3, 10, 300):
+    leaves, shapes = getattr(trees, maker)(n, dimensions=8), set()
+    for seed in range(10):
+        given = leaves.take(np.random.default_rng(seed).permutation(n))
+        plan = plan_tree(given, TreeOptions(bucketing_strategy=strategy))
+        shapes.add(str(plan.bucket_ids(UUID(int=7), given)))
+    assert len(shapes) == 1, (n, len(shapes))
+"""
+
+
+@pytest.mark.parametrize("strategy", ["graph", "vector"])
+@pytest.mark.parametrize("maker", ["double_edges", "rings", "all_alike"])
+def test_ties_come_to_an_end_and_always_to_the_same(maker, strategy):
+    """In a process of its own, since what never ends can't be stopped otherwise."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PLAN_TEN_TIMES, maker, strategy],
+        cwd=Path(__file__).parents[3],
+        timeout=300,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_entity_that_a_summary_names_twice_counts_once():
+    leaves = trees.double_edges(40)
+
+    level = plan_tree(leaves, options(size=2)).levels[0]
+
+    pairs = leaves.entity_codes[::4][level.members].reshape(-1, 2)
+    assert (pairs[:, 0] == pairs[:, 1]).all()
 
 
 def test_summaries_that_share_entities_meet_though_their_vectors_differ():

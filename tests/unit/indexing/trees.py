@@ -79,6 +79,24 @@ def nothing_alike(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
     return leaves_of(rng.standard_normal((n, dimensions), np.float32), np.arange(5 * n).reshape(n, 5), rng)
 
 
+def double_edges(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
+    """Pairs with the same entities, each named several times by each of them."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((n, dimensions), np.float32)
+    pair = np.arange(n)[:, None] // 2
+    return leaves_of(vectors, np.hstack([2 * pair, 2 * pair, 2 * pair + 1, 2 * pair]), rng)
+
+
+def rings(n: int, dimensions: int = 64, seed: int = 0) -> Leaves:
+    """Each as near to the next as to the one before, the last to the first: by entities and by vectors."""
+    rng = np.random.default_rng(seed)
+    place = np.arange(n)
+    angle = 2 * np.pi * place / max(1, n)
+    vectors = np.zeros((n, dimensions), np.float32)
+    vectors[:, 0], vectors[:, 1] = np.cos(angle), np.sin(angle)
+    return leaves_of(vectors, np.stack([place, (place + 1) % max(1, n)], axis=1), rng)
+
+
 def leaves_of(vectors: np.ndarray, entities: np.ndarray, rng: np.random.Generator) -> Leaves:
     """Leaves with random ids, in ascending order as stores give them."""
     n, per_leaf = entities.shape
