@@ -267,7 +267,7 @@ async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None
     """The summaries of chunks with these ids, in their order, without those that are gone."""
     tenant = _visible(await _open(dataset, user, Permission.READ))
     rows = await tenant.get(TextSummary, keys)
-    sources = {d.id: d.source for d in await tenant.get(Document, list({row.document_id for row in rows}))}
+    sources = await retrieval.sources.sources_of(tenant, (row.document_id for row in rows))
     return [
         SummaryEntry(
             id=row.id,
@@ -283,11 +283,9 @@ async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None
 async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = None) -> list[tuple[str, ...]]:
     """For each fact the sources of the documents that it rests on, without those that are gone."""
     tenant = _visible(await _open(dataset, user, Permission.READ))
-    wanted = list({s for fact in facts for s in fact.summary_ids})
-    summaries = {s.id: s for s in await tenant.get(TextSummary, wanted)}
-    documents = {d.id: d.source for d in await tenant.get(Document, list({s.document_id for s in summaries.values()}))}
-    names = {key: documents[s.document_id] for key, s in summaries.items() if s.document_id in documents}
-    return [tuple(dict.fromkeys(names[s] for s in fact.summary_ids if s in names)) for fact in facts]
+    leaves = (leaf for fact in facts for leaf in fact.summary_ids)
+    names = await retrieval.sources.sources_of_summaries(tenant, leaves)
+    return [tuple(dict.fromkeys(names[leaf] for leaf in fact.summary_ids if leaf in names)) for fact in facts]
 
 
 async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:

@@ -15,8 +15,8 @@ async def sources_of(tenant: Tenant, document_ids: Iterable[UUID]) -> dict[UUID,
 
 
 async def sources_of_summaries(tenant: Tenant, summary_ids: Iterable[UUID]) -> dict[UUID, str]:
-    """The sources of the documents that summaries are of, by the ids of the summaries."""
+    """The sources of the documents that summaries are of, by the ids of the summaries; those that are gone are left out."""
     keys = sorted(set(summary_ids))
     summaries = await tenant.get(TextSummary, keys, without=("entity_ids",)) if keys else []
     sources = await sources_of(tenant, (summary.document_id for summary in summaries))
-    return {summary.id: sources.get(summary.document_id, "") for summary in summaries}
+    return {summary.id: sources[summary.document_id] for summary in summaries if summary.document_id in sources}

@@ -103,7 +103,7 @@ async def tree(seen: Look, node: UUID | None, depth: int, offset: int, limit: in
     if start is None:
         return TreeView(generation=seen.number, tree=None, offset=0, cut=False)
     top = await _find(seen, start)
-    trunk = _branch(top, await sources_of(seen, [top]))
+    trunk = _branch(top, await sources_of_rows(seen, [top]))
     if isinstance(top, TextSummary) or not depth:
         return TreeView(generation=seen.number, tree=trunk, offset=0, cut=False)
     wanted = top.child_ids[offset : offset + limit]
@@ -134,7 +134,7 @@ async def _below(seen: Look, keys: Sequence[UUID]) -> list[Branch]:
     areas = await seen.areas(keys)
     summaries = await seen.summaries([key for key in keys if key not in areas])
     rows: dict[UUID, GlobalContextSummary | TextSummary] = {**areas, **summaries}
-    sources = await sources_of(seen, list(summaries.values()))
+    sources = await sources_of_rows(seen, list(summaries.values()))
     return [_branch(rows[key], sources) for key in keys if key in rows]
 
 
@@ -145,9 +145,11 @@ async def _find(seen: Look, node: UUID) -> GlobalContextSummary | TextSummary:
     return found
 
 
-async def sources_of(seen: Look, rows: Sequence[GlobalContextSummary | TextSummary]) -> dict[UUID, str]:
-    keys = {row.document_id for row in rows if isinstance(row, TextSummary)}
-    return {d.id: d.source for d in await seen.tenant.get(Document, sorted(keys))} if keys else {}
+async def sources_of_rows(seen: Look, rows: Sequence[GlobalContextSummary | TextSummary]) -> dict[UUID, str]:
+    """The sources of the documents that the summaries among these rows are of."""
+    documents = (row.document_id for row in rows if isinstance(row, TextSummary))
+    sources: dict[UUID, str] = await retrieval.sources.sources_of(seen.tenant, documents)
+    return sources
 
 
 def _branch(row: GlobalContextSummary | TextSummary, sources: Mapping[UUID, str]) -> Branch:
@@ -197,7 +199,7 @@ def _shortened(text: str, characters: int) -> str:
 async def node(seen: Look, key: UUID) -> NodeView:
     """All that a node says."""
     row = await _find(seen, key)
-    return await view_of(seen, row, await sources_of(seen, [row]), await path_to(seen, row))
+    return await view_of(seen, row, await sources_of_rows(seen, [row]), await path_to(seen, row))
 
 
 async def view_of(
@@ -232,7 +234,7 @@ async def _parent(seen: Look, row: GlobalContextSummary | TextSummary) -> Global
 async def facts_of(seen: Look, facts: Sequence[Fact]) -> list[FactView]:
     wanted = {key for fact in facts for key in fact.summary_ids[:_FACT_SOURCES]}
     summaries = await seen.summaries(sorted(wanted))
-    sources = await sources_of(seen, list(summaries.values()))
+    sources = await sources_of_rows(seen, list(summaries.values()))
     return [
         FactView(
             key=fact.key,
@@ -324,7 +326,7 @@ async def search(seen: Look, query: str) -> SearchView:
     """Areas near in meaning, and summaries that share words."""
     hits = await seen.tenant.search_text(TextSummary, query, _FOUND)
     summaries = await seen.summaries([hit.key for hit in hits])
-    sources = await sources_of(seen, list(summaries.values()))
+    sources = await sources_of_rows(seen, list(summaries.values()))
     return SearchView(
         areas=[brief(row, {}) for row in await _near(seen, query)],
         summaries=[brief(row, sources) for row in summaries.values()],

@@ -99,7 +99,7 @@ async def _views(seen: Look, keys: list[UUID]) -> list[tuple[GlobalContextSummar
     areas = await seen.areas(keys)
     summaries = await seen.summaries([key for key in keys if key not in areas])
     rows: list[GlobalContextSummary | TextSummary] = [*areas.values(), *summaries.values()]
-    sources = await looking.sources_of(seen, rows)
+    sources = await looking.sources_of_rows(seen, rows)
     return [(row, await looking.view_of(seen, row, sources, [])) for row in rows]
 
 
