@@ -14,6 +14,7 @@ from overstory.indexing import (
     forgetting,
     graph_files,
     graphs,
+    hiding,
     listing,
     pending,
     proving,
@@ -145,7 +146,7 @@ async def _graph_source(opened: OpenDataset, hidden: frozenset[UUID] = frozenset
 
 async def _shown_graph(opened: OpenDataset) -> graphs.GraphSource:
     """Without what is being forgotten."""
-    return await _graph_source(opened, (await retrieval.hiding.find_hidden(opened.tenant)).keys)
+    return await _graph_source(opened, (await hiding.find_hidden(opened.tenant)).keys)
 
 
 async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
@@ -401,8 +402,7 @@ async def _open(dataset: str | UUID, user: User, permission: Permission) -> Open
 
 def _visible(opened: OpenDataset) -> Tenant:
     """What may be shown: nothing of documents that are being forgotten."""
-    tenant: Tenant = retrieval.hiding.hide_forgetting(opened.tenant)
-    return tenant
+    return hiding.hide_forgetting(opened.tenant)
 
 
 def _properties(node: graphs.GraphNode, dataset: Dataset) -> dict[str, Any]:

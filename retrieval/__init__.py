@@ -1,5 +1,7 @@
 """A question → evidence → context → answer."""
 
-from . import asking, context, hiding, hybrid, question, scene, sources, temporal, waves
+from overstory import waves
 
-__all__ = ["asking", "context", "hiding", "hybrid", "question", "scene", "sources", "temporal", "waves"]
+from . import asking, context, hybrid, question, scene, sources, temporal
+
+__all__ = ["asking", "context", "hybrid", "question", "scene", "sources", "temporal", "waves"]

@@ -6,10 +6,12 @@ from typing import Any, Final
 
 from overstory import telemetry
 from overstory.errors import NoDataError
+from overstory.indexing.hiding import hide_forgetting
 from overstory.models import Dataset, DocumentChunk, Manifest
 from overstory.results import Freshness, RecallResult, SearchType
 from overstory.stores.contract import Tenant
 from overstory.telemetry import Kind, step
+from overstory.waves import wave
 from overstory.writer import Embedder, Writer
 
 from .completion import answer, answer_as_object, stream_answer, user_prompt
@@ -17,14 +19,12 @@ from .condensed import graph_summary_completion, triplet_completion
 from .context import clean_name
 from .evidence import freshness_of
 from .graph import graph_completion
-from .hiding import hide_forgetting
 from .hybrid import hybrid_completion
 from .passages import chunks, lexical_chunks, rag_completion, summaries
 from .question import Question
 from .rounds import chain_of_thought, context_extension, decomposition
 from .scene import Findings, QueryVector, Scene, Strategy
 from .temporal import temporal
-from .waves import wave
 
 STRATEGIES: Final[Mapping[SearchType, Strategy]] = {
     SearchType.GRAPH_COMPLETION: graph_completion,

@@ -9,6 +9,7 @@ from overstory.models import DocumentChunk, Hit
 from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
+from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive
 from .context import fit_fragment, join
@@ -21,7 +22,6 @@ from .question import ADAPTIVE
 from .ranking import CANDIDATES, rank_chunks
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
-from .waves import wave
 
 
 async def graph_completion(scene: Scene) -> Findings:

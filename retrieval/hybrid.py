@@ -29,6 +29,7 @@ from uuid import UUID
 from overstory.models import DocumentChunk, Entity, Hit
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
+from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive
 from .context import clean_markdown, clean_name, join, section, shorten
@@ -40,7 +41,6 @@ from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material
 from .question import ADAPTIVE
 from .scene import Findings, Scene
-from .waves import wave
 
 GLOBAL_CONTEXT = "## Global context"
 PASSAGES = "## Relevant passages"

@@ -21,13 +21,13 @@ from overstory.models import GlobalContextSummary
 from overstory.stores.contract import Tenant
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
+from overstory.waves import wave
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, join
 from .projections import covers_dataset
 from .question import PLAIN
 from .scene import QueryVector, Scene
 from .sources import sources_of_summaries
-from .waves import wave
 
 SPARE_AREAS: Final = 5
 """Searched beyond those asked for, to make up for the root, relatives and copies that drop out."""

@@ -25,8 +25,7 @@ from overstory.models import (
     Vector,
 )
 from overstory.stores.contract import Tenant
-
-from .waves import wave
+from overstory.waves import wave
 
 Node: TypeAlias = Entity | DocumentChunk | TextSummary
 

@@ -21,12 +21,12 @@ from overstory import ids
 from overstory.models import DocumentChunk, Hit, TextSummary
 from overstory.settings import HASHING
 from overstory.telemetry import Kind, step
+from overstory.waves import wave
 from overstory.words import query_words, words_of
 
 from .projections import Material, measure
 from .scene import Scene
 from .states import LOOKED_AT, with_current_first
-from .waves import wave
 
 Scores = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from overstory.models import DocumentChunk, Entity, TextSummary
+from overstory.waves import wave
 from overstory.words import query_words
 
 from .scene import Scene
-from .waves import wave
 
 FAR_DISTANCE: Final = 0.7
 """Questions that have an answer were nearer than this to some passage in every set that was tried (MiniLM); made-up

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from overstory.waves import wave
+
 from .completion import user_prompt
 from .context import clean_text, fit_fragment
 from .fragment import Fragment, merged
 from .graph import find_fragment, local_findings
 from .scene import Findings, QueryVector, Scene
-from .waves import wave
 
 MAX_ROUNDS: Final = 3
 MAX_PARTS: Final = 4

@@ -15,6 +15,7 @@ from overstory.ids import uuid_of
 from overstory.models import Document, DocumentChunk, Hit
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
+from overstory.waves import wave
 
 from .context import shorten
 from .dates import AskedTime, asked_time, names_date
@@ -22,7 +23,6 @@ from .passages import by_words, near, read_passages, render_passage
 from .projections import in_node_set, nearest
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
-from .waves import wave
 
 IN_ORDER: Final = "## Passages in the order of time"
 MAX_DATED: Final = 20_000

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from overstory import access, ids
 from overstory.errors import DocumentNotFoundError
+from overstory.indexing.hiding import hide_forgetting
 from overstory.layout import retrieval
 from overstory.models import (
     Document,
@@ -86,7 +87,7 @@ async def look(runtime: Runtime, dataset: str, user: str, generation: int | None
     opened = await access.find_dataset(runtime, dataset, user, Permission.READ, any_embedder=True)
     manifest = await runtime.store.read_manifest(opened.dataset.id)
     shown = manifest.generation(generation)
-    return Look(opened, retrieval.hiding.hide_forgetting(opened.tenant), manifest, shown)
+    return Look(opened, hide_forgetting(opened.tenant), manifest, shown)
 
 
 # --- the tree --------------------------------------------------------------------------------------

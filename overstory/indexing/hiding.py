@@ -1,4 +1,4 @@
-"""Documents that are being forgotten, out of every question's sight from the first moment on.
+"""Documents that are being forgotten, out of everybody's sight from the first moment on.
 
 To forget takes several writes. Until they are done, what they will remove is hidden here: rows by their document,
 an entity or edge whose words are the document's, and every text of the index that rests on it.
@@ -26,8 +26,7 @@ from overstory.models import (
     Vector,
 )
 from overstory.stores.contract import RowT, Tenant
-
-from .waves import wave
+from overstory.waves import wave
 
 T = TypeVar("T")
 
@@ -54,7 +53,7 @@ async def find_hidden(tenant: Tenant) -> Hidden:
 
 
 def hide_forgetting(tenant: Tenant) -> Tenant:
-    """A tenant for one question, that shows nothing of documents that are being forgotten."""
+    """A tenant for one question or one look, that shows nothing of documents that are being forgotten."""
     return cast(Tenant, _VisibleTenant(tenant))
 
 
