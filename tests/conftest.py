@@ -4,11 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.weaviate_server import weaviate_url
 
 _OURS = ("OVERSTORY_", "LLM_", "EMBEDDING_", "PREFECT_", "WEAVIATE_", "ENABLE_BACKEND_")
 _KEPT = ("OVERSTORY_TEST_", "PREFECT_TEST_")
+
+settings.register_profile("busy machine", deadline=None)  # how long an example takes says nothing of the code
+settings.load_profile("busy machine")
 
 
 @pytest.fixture(autouse=True)

@@ -322,7 +322,7 @@ async def test_where_datasets_share_a_tenant_the_prelude_is_still_the_dataset_s_
 # --- laws ---
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     budget=st.integers(1, 500),
     query_type=st.sampled_from(list(SearchType)),
