@@ -5,7 +5,9 @@ import os
 import sys
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from overstory import telemetry, tracing
@@ -18,6 +20,8 @@ from overstory.stores.watched import watched
 from overstory.writer import Embedder, Writer
 
 _MOST_FOUND = 10_000
+_UNSTORED_A_CALL = 2
+"""For each call that may run at once: itself, and one that is being stored."""
 _ARROW_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
 
@@ -27,6 +31,8 @@ class Runtime:
     store: Store
     embedder: Embedder
     writer: Writer
+    answers: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    """Room for a model's answer that is not stored yet: a kill costs no more of them, however slow the disk is."""
     found: dict[tuple[UUID, str | UUID], Dataset] = field(default_factory=dict)
     """What a user's name for a dataset last meant: a guess, to ask more at once."""
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
@@ -106,6 +112,8 @@ def _open(settings: Settings) -> Runtime:
     embedder = _embedder(settings)
     _ = embedder.dimensions  # a service may have to be asked, and is asked here, in a thread
     runtime = Runtime(settings=settings, store=_store(settings), embedder=embedder, writer=_writer(settings))
+    if settings.models.model != OFFLINE:
+        runtime.answers = asyncio.Semaphore(_UNSTORED_A_CALL * settings.models.max_concurrency)
     if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
         from overstory import llm
 

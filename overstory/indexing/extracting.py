@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from overstory import ids
 from overstory.indexing.budgets import Budget
 from overstory.indexing.documents import read_of
+from overstory.indexing.shelf import Shelf
 from overstory.models import (
     ChunkGraph,
     Document,
@@ -43,45 +46,48 @@ class ExtractReport:
 
 
 async def extract(
-    tenant: Tenant, writer: Writer, embedder: Embedder, chunk_ids: Sequence[UUID], budget: Budget
+    tenant: Tenant,
+    writer: Writer,
+    embedder: Embedder,
+    chunk_ids: Sequence[UUID],
+    budget: Budget,
+    answers: AbstractAsyncContextManager[Any],
 ) -> ExtractReport:
     """Read those of the chunks that have not been read, or only by rules in place of the model.
 
-    What is read is stored even when other chunks fail; then the first failure is raised.
+    What is read is stored as soon as it is, together what came meanwhile, even when other chunks fail; then the first
+    failure is raised.
+
+    Args:
+        answers: room for one that is not stored yet.
 
     Raises:
         ModelError: the model does not answer, or refuses the key.
         BudgetExceededError: a cap was reached.
     """
     chunks = await _unread(tenant, chunk_ids)
-    if not chunks:
-        watcher().advance(STAGE, len(chunk_ids))
-        return ExtractReport()
-    documents = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
-    reading = {
-        asyncio.create_task(_read(writer, chunk, documents.get(chunk.document_id), budget)): chunk for chunk in chunks
-    }
     watcher().advance(STAGE, len(chunk_ids) - len(chunks))
+    documents = {d.id: d for d in await tenant.get(Document, list({c.document_id for c in chunks}))}
+    shelf: Shelf[tuple[DocumentChunk, ChunkReading]] = Shelf(partial(_store, tenant, embedder))
+    report, failures = ExtractReport(), list[Exception]()
+
+    async def read_and_store(chunk: DocumentChunk) -> None:
+        async with answers:
+            try:
+                reading = await _read(writer, chunk, documents.get(chunk.document_id), budget)
+            except Exception as error:  # noqa: BLE001 - raised when the others have ended
+                failures.append(error)
+                return
+            await shelf.put((chunk, reading))
+        _count(report, reading)
+
+    reading = [asyncio.create_task(read_and_store(chunk)) for chunk in chunks]
     try:
-        return await _store_as_they_come(tenant, embedder, reading)
+        await asyncio.gather(*reading)
     finally:
         for task in reading:
             task.cancel()
-
-
-async def _store_as_they_come(
-    tenant: Tenant, embedder: Embedder, reading: dict["asyncio.Task[ChunkReading]", DocumentChunk]
-) -> ExtractReport:
-    """Store what is read as soon as it is, together what came meanwhile; the first failure is raised at the end."""
-    report, waiting, failures = ExtractReport(), set(reading), list[BaseException]()
-    while waiting:
-        ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        in_order = [task for task in reading if task in ended]
-        failures += [error for task in in_order if (error := task.exception())]
-        done = [(reading[task], task.result()) for task in in_order if task.exception() is None]
-        if done:
-            await _store(tenant, embedder, done)
-            _count(report, [r for _, r in done])
+        await shelf.close()
     if failures:
         raise failures[0]
     return report
@@ -234,10 +240,9 @@ async def _unknown(tenant: Tenant, kind: type[RowT], rows: Iterable[RowT]) -> li
     return [row for key, row in first.items() if key not in known]
 
 
-def _count(report: ExtractReport, readings: Sequence[ChunkReading]) -> None:
-    degraded = sum(bool(r.degraded) for r in readings)
-    report.chunks += len(readings)
+def _count(report: ExtractReport, reading: ChunkReading) -> None:
+    degraded = int(bool(reading.degraded))
+    report.chunks += 1
     report.degraded += degraded
-    for reading in readings:
-        report.usage += reading.usage
-    watcher().advance(STAGE, len(readings), degraded=degraded)
+    report.usage += reading.usage
+    watcher().advance(STAGE, 1, degraded=degraded)

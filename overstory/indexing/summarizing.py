@@ -3,8 +3,13 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 from uuid import UUID
+
+import numpy as np
 
 from overstory import ids
 from overstory.errors import (
@@ -20,6 +25,7 @@ from overstory.indexing.extracting import embed_texts
 from overstory.indexing.gate import CheckedArea, fallback_area, write_checked_area
 from overstory.indexing.plans import Batch, Job
 from overstory.indexing.rendering import render_area
+from overstory.indexing.shelf import Shelf
 from overstory.models import GlobalContextSummary, Usage
 from overstory.offline.writer import extractive_area
 from overstory.progress import watcher
@@ -27,6 +33,7 @@ from overstory.settings import Settings
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder, Writer
 
+Rows: TypeAlias = Shelf[GlobalContextSummary]
 _FEW = 2
 """Up to so many calls that all fail may be bad luck with their texts; more of them mean that the model is down."""
 
@@ -70,6 +77,8 @@ class Tools:
     embedder: Embedder
     settings: Settings
     budget: Budget
+    answers: AbstractAsyncContextManager[Any]
+    """Room for one that is not stored yet."""
 
 
 async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> BatchReport:
@@ -89,9 +98,9 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
     report = BatchReport(level=batch.level, is_root=batch.buckets[0].is_root, buckets=len(batch.buckets))
     areas = await prepare(tools.tenant, tools.writer, tools.settings, job, batch.buckets)
     ready, kept = await find_finished(tools.tenant, job, areas)
-    shelf = Shelf(tools.tenant, tools.embedder)
+    shelf: Rows = Shelf(partial(_store, tools.tenant, tools.embedder))
     stage = stage_of(batch.level, report.is_root)
-    await shelf.put_with_vectors(ready)
+    await _take_over(tools.tenant, ready, shelf)
     report.reused = len(ready) + len(kept)
     watcher().advance(stage, report.reused, reused=report.reused)
     open_areas = [a for a in areas if a.bucket.id not in {r.id for r, _ in ready} | kept]
@@ -142,9 +151,13 @@ async def _served_with(tenant: Tenant, job: Job, areas: Sequence[PreparedArea]) 
 
 
 async def _write_all(
-    tools: Tools, job: Job, areas: Sequence[PreparedArea], shelf: "Shelf", report: BatchReport, *, lenient: bool
+    tools: Tools, job: Job, areas: Sequence[PreparedArea], shelf: Rows, report: BatchReport, *, lenient: bool
 ) -> None:
-    results = await asyncio.gather(*(_write_one(tools, job, a, shelf, report) for a in areas), return_exceptions=True)
+    async def write(area: PreparedArea) -> None:
+        async with tools.answers:
+            await _write_one(tools, job, area, shelf, report)
+
+    results = await asyncio.gather(*map(write, areas), return_exceptions=True)
     failed = [(a, r) for a, r in zip(areas, results, strict=True) if isinstance(r, BaseException)]
     unanswered = [(a, r) for a, r in failed if isinstance(r, (ModelUnavailableError, ModelOverloadedError))]
     for _, error in failed:
@@ -156,7 +169,7 @@ async def _write_all(
         await _finish(tools, job, area, fallback_area(area.task, extractive_area, str(error)), shelf, report)
 
 
-async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: "Shelf", report: BatchReport) -> None:
+async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: Rows, report: BatchReport) -> None:
     usage = Usage()
     await tools.budget.take()
     try:
@@ -174,7 +187,7 @@ async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: "Shelf",
 
 
 async def _finish(
-    tools: Tools, job: Job, area: PreparedArea, checked: CheckedArea, shelf: "Shelf", report: BatchReport
+    tools: Tools, job: Job, area: PreparedArea, checked: CheckedArea, shelf: Rows, report: BatchReport
 ) -> None:
     await shelf.put(_row(job, area, checked, tools.writer.model))
     report.written += 1
@@ -201,56 +214,16 @@ def _row(job: Job, area: PreparedArea, checked: CheckedArea, model: str) -> Glob
     )
 
 
-class Shelf:
-    """Stores rows as they come: one at a time when they come slowly, many at once when they come fast."""
-
-    def __init__(self, tenant: Tenant, embedder: Embedder) -> None:
-        self._tenant, self._embedder = tenant, embedder
-        self._waiting: list[tuple[GlobalContextSummary, asyncio.Future[None]]] = []
-        self._worker: asyncio.Task[None] | None = None
-
-    async def put(self, row: GlobalContextSummary) -> None:
-        """Embed and store a row; returns when it is durable."""
-        stored = asyncio.get_running_loop().create_future()
-        self._waiting.append((row, stored))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
-        await stored
-
-    async def put_with_vectors(self, rows: Sequence[tuple[GlobalContextSummary, UUID]]) -> None:
-        """Store rows whose text has a vector already, under the given key of another row."""
-        known = await self._tenant.vectors(GlobalContextSummary, [key for _, key in rows])
-        for row, key in rows:
-            if key not in known:
-                await self.put(row)
-        import numpy as np
-
-        have = [(row, known[key]) for row, key in rows if key in known]
-        if have:
-            await self._tenant.put([row for row, _ in have], np.stack([v for _, v in have]))
-
-    async def close(self) -> None:
-        if self._worker is not None:
-            await self._worker
-
-    async def _work(self) -> None:
-        await asyncio.sleep(0)
-        while self._waiting:
-            taken, self._waiting = self._waiting, []
-            rows = [row for row, _ in taken]
-            try:
-                await self._tenant.put(rows, await embed_texts(self._embedder, [row.text for row in rows]))
-            except Exception as error:  # noqa: BLE001 - handed to each who waits for its row
-                _settle(taken, error)
-            else:
-                _settle(taken, None)
+async def _store(tenant: Tenant, embedder: Embedder, rows: Sequence[GlobalContextSummary]) -> None:
+    await tenant.put(rows, await embed_texts(embedder, [row.text for row in rows]))
 
 
-def _settle(taken: Sequence[tuple[GlobalContextSummary, "asyncio.Future[None]"]], error: Exception | None) -> None:
-    for _, stored in taken:
-        if stored.done():
-            continue
-        if error is None:
-            stored.set_result(None)
-        else:
-            stored.set_exception(error)
+async def _take_over(tenant: Tenant, rows: Sequence[tuple[GlobalContextSummary, UUID]], shelf: Rows) -> None:
+    """Store rows whose text has a vector already, under the given key of another row."""
+    known = await tenant.vectors(GlobalContextSummary, [key for _, key in rows])
+    for row, key in rows:
+        if key not in known:
+            await shelf.put(row)
+    have = [(row, known[key]) for row, key in rows if key in known]
+    if have:
+        await tenant.put([row for row, _ in have], np.stack([v for _, v in have]))
