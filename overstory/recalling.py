@@ -17,6 +17,7 @@ from overstory.runtime import OpenDataset, Runtime, current_runtime
 from overstory.settings import OFFLINE
 from overstory.stores.contract import Store
 from overstory.telemetry import Kind
+from overstory.waves import together
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -93,7 +94,7 @@ async def recall(
         told.note(datasets=len(asking.opened))
         questions = [asking.question(text, query_type, auto_route, options) for text in texts]
         found = await asking.search(questions)
-        results: list[RecallResult] = await retrieval.waves.together(map(retrieval.asking.answer_from, found))
+        results: list[RecallResult] = await together(map(retrieval.asking.answer_from, found))
         if not options.get("only_context"):
             await asking.keep(results)
     return results
@@ -178,7 +179,7 @@ class _Asking:
     async def search(self, questions: Sequence[Any]) -> list[Any]:
         """What is found for each question in each dataset, all at once."""
         vectors = retrieval.scene.query_vectors(self.runtime.embedder, [q.search_text for q in questions])
-        found = await retrieval.waves.together(
+        found = await together(
             _search_or_empty(
                 question,
                 dataset=one.dataset,

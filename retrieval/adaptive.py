@@ -29,8 +29,7 @@ from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name
-from .prelude import PRELUDE_PART as PRELUDE_SHARE
-from .prelude import Area, LocalT, Prelude, shorter, without_prelude
+from .prelude import PRELUDE_PART, Area, LocalT, Prelude, shorter, without_prelude
 from .ranking import word_weights
 from .scene import Scene
 from .sources import sources_of_summaries
@@ -188,12 +187,12 @@ def divide(root: Prelude, local: Local[LocalT], known: Known, budget: int) -> tu
     short = short_root(root, budget // ROOT_SHARE)
     best, most, seen = replace(short, root=None), -1.0, set[frozenset[UUID]]()
     for part in range(_TRIED):
-        kept, text = local.fit_texts(budget - part * budget // (PRELUDE_SHARE * (_TRIED - 1)))
+        kept, text = local.fit_texts(budget - part * budget // (PRELUDE_PART * (_TRIED - 1)))
         shown = frozenset(local.shown(kept))
         if shown in seen:
             continue
         seen.add(shown)
-        room = min(budget - estimate_tokens(text), budget // PRELUDE_SHARE) - _BLANK_LINE
+        room = min(budget - estimate_tokens(text), budget // PRELUDE_PART) - _BLANK_LINE
         chosen = _within(lacking(known, shown, text), room - estimate_tokens(short.text))
         prelude = _fitting(short, chosen, room)
         value = sum(known.worth.get(key, 0.0) ** 2 for key in shown) + FACT_SHARE * _worth(chosen)
