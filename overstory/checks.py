@@ -49,6 +49,7 @@ _WORD = re.compile(r"\w+")
 _APOSTROPHE_WORD = re.compile(r"[\w']+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_LATIN = re.compile(r"[A-Za-zªº\u00c0-\u02af\u1d00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\ufb00-\ufb06\uff21-\uff5a]")
 _MONTHS_AND_DAYS = re.compile(
     r"^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|on|at|in|the|of|am|der|den|le|el|de|um|th|st|nd|rd)",
     re.IGNORECASE,
@@ -57,8 +58,8 @@ _LEAST_WORDS = 3
 _LEAST_WIDE_LETTERS = 4
 _PREFIX = 4
 _PROMPT_WORDS = 6
-_MUCH_WIDE = 0.5
-_LITTLE_WIDE = 0.1
+_MUCH = 0.5
+_LITTLE = 0.1
 
 
 def sentence_faults(sentence: str, sources: Sequence[str]) -> list[str]:
@@ -135,19 +136,23 @@ def check_summary(text: str, chunk_text: str) -> list[str]:
 
 
 def _foreign(text: str, sources: Sequence[str]) -> list[str]:
-    """Written in another script than the sources, or without a word of theirs."""
-    if _wide_share(text) < _LITTLE_WIDE and min(map(_wide_share, sources)) > _MUCH_WIDE:
+    """Written in another script than all of the sources, or without a word of theirs."""
+    share, shares = _non_latin_share(text), list(map(_non_latin_share, sources))
+    is_latin_only = share < _LITTLE and min(shares) > _MUCH
+    is_latin_nowhere = share > _MUCH and max(shares) < _LITTLE
+    if (is_latin_only or is_latin_nowhere) and not _is_said(text.strip().rstrip(".。!?"), sources):
         return ["it is not in the language of its inputs"]
     said = frozenset().union(*map(_stems, sources))
     own = _stems(text)
     return ["it has no word in common with its inputs"] if said and own and said.isdisjoint(own) else []
 
 
-def _wide_share(text: str) -> float:
+def _non_latin_share(text: str) -> float:
+    """Of the letters of a text; in between for one without letters, which has no script."""
     if text.isascii():
-        return 0.0
+        return 0.0 if any(map(str.isalpha, text)) else _MUCH
     letters = "".join(_LETTERS.findall(text))
-    return len(_SPACELESS.findall(letters)) / max(1, len(letters))
+    return 1 - len(_LATIN.findall(letters)) / len(letters) if letters else _MUCH
 
 
 @lru_cache(maxsize=4096)

@@ -92,10 +92,31 @@ def test_instructions_of_a_source_are_not_followed(text, source):
     assert sentence_faults(text, [source])
 
 
-def test_another_script_than_the_sources_is_refused():
-    assert sentence_faults("The team moved the launch.", ["团队决定将发布推迟到六月九日。"]) == [
-        "it is not in the language of its inputs"
-    ]
+@pytest.mark.parametrize(
+    "source",
+    [
+        "团队决定将 Northstar 的发布推迟到六月九日。",
+        "팀은 Northstar 출시를 유월로 연기했습니다.",
+        "Команда перенесла запуск Northstar на июнь.",
+        "أجل الفريق إطلاق Northstar إلى يونيو.",
+        "הצוות דחה את ההשקה של Northstar ליוני.",
+        "टीम ने Northstar का शुभारंभ जून तक टाल दिया।",
+        "Η ομάδα μετέφερε το Northstar στον Ιούνιο.",
+    ],
+)
+def test_another_script_than_the_sources_is_refused(source):
+    english = "The team moved the Northstar launch."
+
+    assert sentence_faults(english, [source]) == ["it is not in the language of its inputs"]
+    assert sentence_faults(source, [english]) == ["it is not in the language of its inputs"]
+    assert sentence_faults(source, [source]) == []
+    assert sentence_faults(english, [source, english]) == []
+
+
+def test_what_a_source_says_in_another_script_is_no_other_language():
+    source = "Команда пишет на стене: The launch of Northstar is in June, и потом спорит об этом до самого вечера."
+
+    assert sentence_faults("The launch of Northstar is in June.", [source]) == []
 
 
 def test_a_sentence_without_a_word_of_its_sources_is_refused():

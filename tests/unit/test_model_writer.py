@@ -1,5 +1,6 @@
 """A model as writer: what is asked, what comes of every bad answer."""
 
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
@@ -257,6 +258,27 @@ async def test_a_refusal_is_an_error_of_its_kind(server):
 
     with pytest.raises(ModelRefusedError):
         await writer(server).write_area(area("Anna Hofer planned it."), (), Usage())
+
+
+def in_english_unless_told(request, reply):
+    """As a model does that takes the prompt's language for its own."""
+    told = "language of the" in request.prompt
+    return reply if told else replace(reply, content=reply.content.replace("团队", "the team"))
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["one call", "two calls"])
+async def test_every_request_to_write_asks_for_the_language_of_its_source(server, separate):
+    server.when(in_english_unless_told)
+    settings = {"summarization_model": "openai/other"} if separate else {}
+    asked = writer(server, **settings)
+
+    draft = await asked.write_area(area("团队决定将发布推迟到六月九日,因为供应商延误。"), (), Usage())
+    read = await asked.read_chunk(ChunkInput(text="团队决定将发布推迟到六月九日,因为供应商延误。"))
+
+    assert "团队" in draft.facts[0].text
+    assert "团队" in read.summary
+    assert len(server.chats) == (3 if separate else 2)
+    assert all("language of the" in request.prompt for request in server.chats)
 
 
 async def test_sources_stay_in_their_language(server):
