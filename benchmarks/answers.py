@@ -22,7 +22,7 @@ from benchmarks import question_sets
 from benchmarks.answer_contexts import SYSTEMS, measure_contexts, measure_coverage
 from benchmarks.answer_rankings import measure_rankings
 from benchmarks.answer_writers import SCRIPTED, TINY, measure_answers, writing
-from benchmarks.measuring import Table, percentile
+from benchmarks.measuring import Table, leave_services, percentile
 from benchmarks.question_sets import SETS, QuestionSet
 
 PARTS = ("rankings", "contexts", "facts", "time")
@@ -87,15 +87,17 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument(
         "--writer", help=f"writes the index and answers: a litellm model name, {SCRIPTED!r}, or {TINY!r}"
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts.split(",")) - {*PARTS, "none"}:
+        parser.error(f"--parts knows no {', '.join(sorted(unknown))}: it knows {', '.join(PARTS)}, and none")
+    if arguments.data is None or not (arguments.data / "qa").is_dir():
+        parser.error("no question sets: name the folder that holds qa/ with --data or OVERSTORY_TEST_DATA")
+    return arguments
 
 
 def main() -> None:
     arguments = arguments_of()
-    if arguments.data is None or not (arguments.data / "qa").is_dir():
-        where = f"There are no question sets in {arguments.data}" if arguments.data else "No question sets are named"
-        print(f"{where}: name the folder that holds qa/ with --data or OVERSTORY_TEST_DATA.")
-        return
+    leave_services()
     table = Table("answers")
     for lane in arguments.lane or ["hashing", "minilm"]:
         with tempfile.TemporaryDirectory() as fresh, writing(arguments.writer):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.measuring import Table, timed
+from benchmarks.measuring import Table, leave_services, timed
 from overstory import SourceDocument
 
 if TYPE_CHECKING:
@@ -203,8 +203,7 @@ async def main() -> None:
     parser.add_argument("--to", type=Path)
     asked = parser.parse_args()
     table = Table("life")
-    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     with tempfile.TemporaryDirectory() as home:
         os.environ |= {"OVERSTORY_HOME": home, "EMBEDDING_MODEL": "hashing"}
         await one_at_a_time(table)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from measuring import Table, peak_megabytes, percentile, timed
+from measuring import Table, leave_services, peak_megabytes, percentile, timed
 
 PEOPLE = [
     f"{a} {b}"
@@ -188,8 +188,7 @@ async def main() -> None:
     arguments = parser.parse_args()
     table = Table("main_job")
     os.environ["EMBEDDING_MODEL"] = "hashing"
-    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     with tempfile.TemporaryDirectory() as home:
         os.environ["OVERSTORY_HOME"] = home
         measure_import(table)

@@ -39,6 +39,12 @@ def timed() -> Iterator[Timing]:
         timing.wall_seconds, timing.cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
 
 
+def leave_services() -> None:
+    """Forget the services that the environment names: a benchmark starts what it needs, and pays nobody."""
+    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
+        os.environ.pop(name, None)
+
+
 def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

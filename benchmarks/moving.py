@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.large_tree import write_large_tree
-from benchmarks.measuring import Table
+from benchmarks.measuring import Table, leave_services
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
@@ -43,8 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=100_000)
     chunks = parser.parse_args().chunks
-    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     table = Table("moving")
     with tempfile.TemporaryDirectory() as folder:
         home, other, archive = Path(folder, "home"), Path(folder, "other"), Path(folder, "archive")

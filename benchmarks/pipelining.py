@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.main_job import make_notes
-from benchmarks.measuring import Table, timed
+from benchmarks.measuring import Table, leave_services, timed
 from overstory.testing import ScriptedModelServer
 from overstory.testing.model_server import Reply, Request
 
@@ -68,8 +68,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=16)
     asked = parser.parse_args()
     table = Table("pipelining")
-    for name in ("PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     with tempfile.TemporaryDirectory() as home:
         os.environ |= {"OVERSTORY_HOME": home, "EMBEDDING_MODEL": "hashing"}
         asyncio.run(measure(table, asked.notes, asked.concurrency))

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import large_tree
 from benchmarks.large_tree import write_large_tree
 from benchmarks.main_job import PEOPLE, THINGS, WITH_INDEX, make_notes
-from benchmarks.measuring import Table, peak_megabytes, percentile
+from benchmarks.measuring import Table, leave_services, peak_megabytes, percentile
 
 QUESTIONS, UNCOUNTED = 60, 10
 GOALS = {1_000: 12, 10_000: 25, 100_000: 60}
@@ -163,8 +163,7 @@ async def main() -> None:
     parser.add_argument("--large", action="store_true")
     asked = parser.parse_args()
     table = Table("recalling")
-    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     with tempfile.TemporaryDirectory() as home:
         os.environ |= {"OVERSTORY_HOME": home, "EMBEDDING_MODEL": "hashing"}
         await one_size(table, 1_000)

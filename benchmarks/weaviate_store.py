@@ -23,7 +23,7 @@ from uuid import uuid4
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from main_job import PEOPLE, THINGS, WITH_INDEX, make_notes
-from measuring import Table, Timing, percentile, timed
+from measuring import Table, Timing, leave_services, percentile, timed
 
 from tests.weaviate_server import WeaviateServer
 
@@ -152,8 +152,7 @@ async def main() -> None:
     table, notes, questions = Table("weaviate_store"), make_notes(arguments.notes, seed=3), made_up_questions()
     if arguments.folder:
         notes, questions = arguments.folder, arguments.questions.read_text(encoding="utf-8").splitlines()
-    for name in ("LLM_MODEL", "PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
+    leave_services()
     with tempfile.TemporaryDirectory() as home, server(arguments.url) as (url, own):
         os.environ |= {"EMBEDDING_MODEL": "hashing", "OVERSTORY_HOME": home}
         embedded = await one_store(table, "embedded", notes, questions)
