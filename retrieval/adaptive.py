@@ -38,7 +38,7 @@ MAX_FACTS: Final = 12
 """Where no budget says so."""
 ROOT_TOKENS: Final = 120
 """Of the root where no budget says so."""
-ROOT_SHARE: Final = 20
+SHORT_ROOT_PART: Final = 20
 """Of a budget, the root gets one part in so many: it orients, and is no evidence."""
 WORDS_WEIGHT: Final = 0.3
 """What the words that a fact shares with the question count beside the worth of its chunk."""
@@ -47,7 +47,7 @@ LEAST_SHARE: Final = 0.15
 """Of the question's words, by weight, for a fact whose chunk is worth less."""
 FACT_SHARE: Final = 0.3
 """What a fact is worth beside the whole of its chunk."""
-CANDIDATES: Final = 60
+FACT_CHUNKS: Final = 60
 """The best chunks, whose facts are looked at."""
 COPY_SHARE: Final = 0.85
 _TRIED: Final = 6
@@ -72,7 +72,7 @@ class Local(Generic[LocalT]):
     """The chunks and summaries that are in it."""
 
 
-class Candidate(NamedTuple):
+class FactCandidate(NamedTuple):
     fact: Fact
     area: GlobalContextSummary
     worth: float
@@ -86,7 +86,7 @@ class Candidate(NamedTuple):
 class Known:
     """What the index knows around a question."""
 
-    candidates: Sequence[Candidate] = ()
+    candidates: Sequence[FactCandidate] = ()
     """Best first; every chunk gives one before any gives a second."""
     worth: Mapping[UUID, float]
     """Of chunks and of their summaries."""
@@ -119,7 +119,7 @@ async def fit_adaptive(
 async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
     """The facts of the lowest areas over the best chunks."""
     best = max((hit.score for hit in ranked), default=0.0) or 1.0
-    of_chunks = {hit.key: max(hit.score / best, 0.0) for hit in ranked[:CANDIDATES]}
+    of_chunks = {hit.key: max(hit.score / best, 0.0) for hit in ranked[:FACT_CHUNKS]}
     of_summaries = {ids.summary_id(key): value for key, value in of_chunks.items()}
     worth = of_chunks | of_summaries
     if scene.generation is None:
@@ -137,17 +137,17 @@ async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
         leaf for fact in facts if not of_summaries.keys().isdisjoint(fact.summary_ids) for leaf in fact.summary_ids
     }
     sources = await sources_of_summaries(scene.tenant, leaves)
-    candidates = await asyncio.to_thread(find_candidates, scene.question.search_text, areas, worth, sources)
+    candidates = await asyncio.to_thread(find_facts, scene.question.search_text, areas, worth, sources)
     return Known(candidates=candidates, worth=worth, sources=sources)
 
 
-def find_candidates(
+def find_facts(
     question: str, areas: Sequence[GlobalContextSummary], worth: Mapping[UUID, float], sources: Mapping[UUID, str]
-) -> list[Candidate]:
+) -> list[FactCandidate]:
     """The facts of the best chunks that have to do with a question, best first."""
     wanted = frozenset(query_words(question))
     found = [
-        Candidate(fact, area, worth_of(fact, worth), frozenset(words_of(fact.text)), _origin(fact, sources))
+        FactCandidate(fact, area, worth_of(fact, worth), frozenset(words_of(fact.text)), _origin(fact, sources))
         for area in areas
         for fact in area.content.facts
         if not worth.keys().isdisjoint(fact.summary_ids)
@@ -184,7 +184,7 @@ def add_facts(root: Prelude, local: Local[LocalT], known: Known) -> tuple[tuple[
 
 def divide(root: Prelude, local: Local[LocalT], known: Known, budget: int) -> tuple[tuple[LocalT, str], Prelude]:
     """The division of a budget between local evidence and facts that is worth most; of equal ones, the most local."""
-    short = short_root(root, budget // ROOT_SHARE)
+    short = short_root(root, budget // SHORT_ROOT_PART)
     best, most, seen = replace(short, root=None), -1.0, set[frozenset[UUID]]()
     for part in range(_TRIED):
         kept, text = local.fit_texts(budget - part * budget // (PRELUDE_PART * (_TRIED - 1)))
@@ -202,7 +202,7 @@ def divide(root: Prelude, local: Local[LocalT], known: Known, budget: int) -> tu
     return local.fit(budget - taken), best
 
 
-def _worth(chosen: Sequence[Candidate]) -> float:
+def _worth(chosen: Sequence[FactCandidate]) -> float:
     """Of their chunks, each counted once."""
     return sum({one.fact.summary_ids: one.worth**2 for one in chosen}.values())
 
@@ -212,7 +212,7 @@ def short_root(prelude: Prelude, budget_tokens: int) -> Prelude:
     return replace(prelude, root=shorter(prelude.root, room) if prelude.root else None)
 
 
-def lacking(known: Known, shown: Collection[UUID], text: str) -> Iterator[Candidate]:
+def lacking(known: Known, shown: Collection[UUID], text: str) -> Iterator[FactCandidate]:
     """The candidates that local evidence does not say, none said twice."""
     hidden = {*shown, *map(ids.summary_id, shown)}
     said = " ".join(text.split())
@@ -229,9 +229,9 @@ def _is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
     return numbers <= other and len(one & other) >= COPY_SHARE * len(one)
 
 
-def _within(candidates: Iterable[Candidate], budget_tokens: int) -> list[Candidate]:
+def _within(candidates: Iterable[FactCandidate], budget_tokens: int) -> list[FactCandidate]:
     """As many as there is room for, about; a long one is passed over for shorter ones."""
-    chosen: list[Candidate] = []
+    chosen: list[FactCandidate] = []
     areas: set[UUID] = set()
     left = budget_tokens - _HEADING
     for one in candidates:
@@ -246,7 +246,7 @@ def _within(candidates: Iterable[Candidate], budget_tokens: int) -> list[Candida
     return chosen
 
 
-def _fitting(short: Prelude, chosen: Sequence[Candidate], budget_tokens: int) -> Prelude:
+def _fitting(short: Prelude, chosen: Sequence[FactCandidate], budget_tokens: int) -> Prelude:
     for count in range(len(chosen), 0, -1):
         prelude = replace(short, areas=render_areas(chosen[:count], 0))
         if estimate_tokens(prelude.text) <= budget_tokens:
@@ -257,7 +257,7 @@ def _fitting(short: Prelude, chosen: Sequence[Candidate], budget_tokens: int) ->
 # --- how they are given ----------------------------------------------------------------------------
 
 
-def render_areas(chosen: Sequence[Candidate], topics: int) -> tuple[Area, ...]:
+def render_areas(chosen: Sequence[FactCandidate], topics: int) -> tuple[Area, ...]:
     """Facts under their areas, each area and its facts in the order of time; the later of two values is marked."""
     in_order = sorted(chosen, key=lambda one: (one.fact.occurred_at, one.fact.order))
     marks = _marks([one.fact for one in in_order])

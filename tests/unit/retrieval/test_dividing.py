@@ -6,7 +6,7 @@ import pytest
 
 from overstory.models import AreaContent, Category, Fact, GlobalContextSummary
 from overstory.tokens import estimate_tokens
-from retrieval.adaptive import Known, Local, divide, find_candidates, render_areas
+from retrieval.adaptive import Known, Local, divide, find_facts, render_areas
 from retrieval.prelude import Prelude
 
 BUDGET = 200
@@ -58,7 +58,7 @@ def known(worths, texts=2):
     local = {key(n): 0.8 if n < texts else 0.1 for n in range(SHOWN)}
     facts = {100 + n: fact_of(100 + n, f"Boat {n} left for Porto with {n} crates.") for n in range(len(worths))}
     worth = local | {summary(number): value for number, value in zip(facts, worths, strict=True)}
-    return Known(candidates=find_candidates("Which boats left?", [area_of(facts.values())], worth, {}), worth=worth)
+    return Known(candidates=find_facts("Which boats left?", [area_of(facts.values())], worth, {}), worth=worth)
 
 
 def test_no_text_gives_way_for_facts_that_are_worth_less():
@@ -95,7 +95,7 @@ def test_a_budget_that_is_too_small_has_no_prelude(budget):
 def test_every_chunk_gives_a_fact_before_any_gives_a_second():
     facts = [fact_of(1, "The boats left."), fact_of(1, "The boats left early."), fact_of(2, "A crate was lost.")]
 
-    found = find_candidates("Which boats left?", [area_of(facts)], {summary(1): 1.0, summary(2): 0.5}, {})
+    found = find_facts("Which boats left?", [area_of(facts)], {summary(1): 1.0, summary(2): 0.5}, {})
 
     assert [one.fact.text for one in found] == ["The boats left.", "A crate was lost.", "The boats left early."]
 
@@ -103,7 +103,7 @@ def test_every_chunk_gives_a_fact_before_any_gives_a_second():
 def test_what_has_nothing_to_do_with_the_question_is_no_candidate():
     facts = [fact_of(1, "The boats left."), fact_of(2, "A crate was lost.")]
 
-    found = find_candidates("Which boats left?", [area_of(facts)], {summary(1): 0.1, summary(2): 0.2}, {})
+    found = find_facts("Which boats left?", [area_of(facts)], {summary(1): 0.1, summary(2): 0.2}, {})
 
     assert [one.fact.text for one in found] == ["The boats left."]
 
@@ -120,7 +120,7 @@ def test_what_has_nothing_to_do_with_the_question_is_no_candidate():
 )
 def test_an_area_is_named_where_there_is_room_and_marked_in_any_case(topics, marks, heading):
     area = area_of([fact_of(1, "The boats left.")], **marks)
-    [candidate] = find_candidates("Which boats left?", [area], {summary(1): 1.0}, {})
+    [candidate] = find_facts("Which boats left?", [area], {summary(1): 1.0}, {})
 
     [given] = render_areas([candidate], topics)
 
