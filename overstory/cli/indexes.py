@@ -68,7 +68,7 @@ def _finish_improve(result: "ImproveResult") -> None:
     if result.index and result.index.status is IndexStatus.FAILED:
         raise typer.Exit(ExitCode.FAILED)
     incomplete = result.index and (
-        result.index.status in {IndexStatus.STOPPED, IndexStatus.SKIPPED}
+        result.index.degraded or result.index.status in {IndexStatus.STOPPED, IndexStatus.SKIPPED}
     )
     finish(in_part=bool(incomplete or result.warnings))
 
