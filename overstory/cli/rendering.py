@@ -303,5 +303,12 @@ def proven(proof: ForgetProof, console: "Console") -> None:
         say(console, f"  files ({count(proof.words_in_files, 'word')}): {sizes}", "dim")
     else:
         say(console, "  files: a server keeps them, they were not looked at", "dim")
-    verdict = f"found in {', '.join(proof.found)}" if proof.found else "nothing is left"
-    say(console, f"Verdict: {verdict}.", "red" if proof.found else "green")
+    say(console, f"Verdict: {_verdict(proof)}.", "red" if proof.found else "green")
+
+
+def _verdict(proof: ForgetProof) -> str:
+    if proof.found:
+        return f"found in {', '.join(proof.found)}"
+    if not proof.words:
+        return "no word was this document's alone, so there was nothing to look for"
+    return "nothing is left" if proof.files else "nothing is left in rows and word indexes"

@@ -77,8 +77,11 @@ def read_manifest(folder: Path) -> ArchiveManifest:
     """What an archive holds.
 
     Raises:
+        UsageError: there is no such folder.
         UnreadableSourceError: it is no archive, or one of a newer Overstory.
     """
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}: name one that `export` wrote.")
     try:
         manifest = TypeAdapter(ArchiveManifest).validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValueError) as error:

@@ -8,6 +8,13 @@ from typing import IO
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://\S+")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_PACKAGES = {
+    **dict.fromkeys(("http", "https"), "requests aiohttp"),
+    "s3": "s3fs",
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("abfs", "az"), "adlfs"),
+}
+"""What fsspec needs beside itself."""
 _WITHOUT_FOLDERS = ("http://", "https://")
 """Asked whether an address is a folder, fsspec would fetch the page and take its links for files."""
 
@@ -32,7 +39,11 @@ def files(url: str) -> Iterator[RemoteFile]:
     """The file at a URL, or all files below it in sorted order, hidden ones left out."""
     import fsspec
 
-    filesystem, path = fsspec.url_to_fs(url)
+    try:
+        filesystem, path = fsspec.url_to_fs(url)
+    except ImportError as error:
+        packages = _PACKAGES.get(url.partition(":")[0].lower())
+        raise ImportError(f"{error}: pip install {packages}" if packages else str(error)) from error
     source = without_credentials(url)
     if url.startswith(_WITHOUT_FOLDERS) or not filesystem.isdir(path):
         yield RemoteFile(source, partial(filesystem.open, path, "rb"))

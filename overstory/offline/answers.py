@@ -12,7 +12,7 @@ from overstory.offline.states import changes_of
 from overstory.offline.terms import terms_of
 from overstory.offline.words import word_set
 
-NO_ANSWER = "Nothing in the stored texts answers this."
+NO_ANSWER = "No sentence of the stored texts answers this by itself."
 _OPENING = "From the stored texts: "
 _MAX_SENTENCES = 3
 _LONGEST = 400

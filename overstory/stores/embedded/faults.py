@@ -58,9 +58,18 @@ def fault(error: apsw.Error | OSError, place: Path) -> StoreError:
         return StoreDamagedError(f"{place} is damaged or no file of Overstory ({error}): restore it from a copy.")
     if isinstance(error, apsw.CantOpenError) and place.exists() and not os.access(place, os.R_OK):
         return StoreUnavailableError(f"{place} can't be read ({error}): give this user the right to read it.")
+    if isinstance(error, apsw.CantOpenError) and place.exists() and not _writable(place):
+        return StoreFullError(
+            f"{place} can't be opened ({error}): to read it, SQLite writes beside it too. Make the folder writable, or "
+            "copy it to where it is."
+        )
     if isinstance(error, _UNAVAILABLE):
         return StoreUnavailableError(f"{place} can't be used now ({error}): another process may hold it, try again.")
     return StoreError(f"{place}: {type(error).__name__}: {error}")
+
+
+def _writable(place: Path) -> bool:
+    return os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)
 
 
 def _of_files(error: OSError, place: Path) -> StoreError:

@@ -1,13 +1,18 @@
 import asyncio
+import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from rich.console import Console
 
+from overstory.cli.rendering import proven
 from overstory.models import COMPLETE, FORGETTING, Document
+from overstory.results import ForgetProof
 from overstory.runtime import open_dataset
 
 
@@ -467,3 +472,27 @@ def test_long_rows_of_the_tree_are_folded_and_open_one_by_one(run: Any, run_json
     assert summaries.startswith("level 0 · 4 summaries")
     assert summaries.count("      2026-") == 4
     assert run("tree", "-d", "demo", "--node", "zz").exit_code == 2
+
+
+def test_a_proof_says_no_more_than_was_looked_at() -> None:
+    nothing = ForgetProof(
+        words=0, rows={"Document": 3}, generations=(1,), files={"d.db": 9}, words_in_files=0, found=()
+    )
+    rows_alone = replace(nothing, words=4, files={})
+
+    assert "nothing to look for" in told(nothing)
+    assert told(rows_alone).endswith("Verdict: nothing is left in rows and word indexes.")
+    assert told(replace(rows_alone, found=("rows",))).endswith("Verdict: found in rows.")
+
+
+def told(proof: ForgetProof) -> str:
+    written = io.StringIO()
+    proven(proof, Console(file=written, width=200))
+    return written.getvalue().strip()
+
+
+def test_an_archive_that_is_not_there_is_wrong_use(run: Any, tmp_path: Path) -> None:
+    result = run("import", str(tmp_path / "nowhere"))
+
+    assert result.exit_code == 2
+    assert "There is no folder" in result.stderr

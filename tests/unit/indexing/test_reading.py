@@ -384,3 +384,15 @@ async def test_nothing_that_can_be_read_is_seen_as_such() -> None:
     assert not seen.readable
     assert seen.skipped[0] == unread and len(seen.skipped) == 2
     assert not seen.fetched
+
+
+async def test_a_kind_of_url_whose_package_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(url: str) -> None:
+        raise ImportError('HTTPFileSystem requires "requests" and "aiohttp" to be installed')
+
+    monkeypatch.setattr("fsspec.url_to_fs", missing)
+
+    [skipped] = await read("https://example.org/notes.md")
+
+    assert isinstance(skipped, SkippedSource)
+    assert skipped.reason.endswith("to be installed: pip install requests aiohttp")

@@ -1,6 +1,7 @@
 """What goes wrong with files leaves as an error that says who must act."""
 
 import errno
+import os
 from pathlib import Path
 
 import apsw
@@ -232,3 +233,14 @@ async def test_the_clock_is_asked_for_leases_only(home):
 
     assert lease.acquired_at == clock.now
     await store.close()
+
+
+def test_a_file_in_a_folder_that_is_only_read_is_no_matter_of_trying_again(tmp_path, monkeypatch):
+    place = tmp_path / "registry.db"
+    place.touch()
+    monkeypatch.setattr("os.access", lambda path, mode: mode == os.R_OK)
+
+    translation = fault(apsw.CantOpenError("unable to open database file"), place)
+
+    assert isinstance(translation, StoreFullError)
+    assert "Make the folder writable" in str(translation)
