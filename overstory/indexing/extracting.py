@@ -81,11 +81,11 @@ async def extract(
             await shelf.put((chunk, reading))
         _count(report, reading)
 
-    reading = [asyncio.create_task(read_and_store(chunk)) for chunk in chunks]
+    tasks = [asyncio.create_task(read_and_store(chunk)) for chunk in chunks]
     try:
-        await asyncio.gather(*reading)
+        await asyncio.gather(*tasks)
     finally:
-        for task in reading:
+        for task in tasks:
             task.cancel()
         await shelf.close()
     if failures:

@@ -153,11 +153,7 @@ async def _served_with(tenant: Tenant, job: Job, areas: Sequence[PreparedArea]) 
 async def _write_all(
     tools: Tools, job: Job, areas: Sequence[PreparedArea], shelf: Rows, report: BatchReport, *, lenient: bool
 ) -> None:
-    async def write(area: PreparedArea) -> None:
-        async with tools.answers:
-            await _write_one(tools, job, area, shelf, report)
-
-    results = await asyncio.gather(*map(write, areas), return_exceptions=True)
+    results = await asyncio.gather(*(_write_one(tools, job, a, shelf, report) for a in areas), return_exceptions=True)
     failed = [(a, r) for a, r in zip(areas, results, strict=True) if isinstance(r, BaseException)]
     unanswered = [(a, r) for a, r in failed if isinstance(r, (ModelUnavailableError, ModelOverloadedError))]
     for _, error in failed:
@@ -171,19 +167,20 @@ async def _write_all(
 
 async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: Rows, report: BatchReport) -> None:
     usage = Usage()
-    await tools.budget.take()
-    try:
-        checked = await write_checked_area(
-            tools.writer,
-            area.task,
-            fallback=extractive_area,
-            attempts=tools.settings.index.write_attempts,
-            usage=usage,
-        )
-    finally:
-        report.usage += usage
-        tools.budget.spend(usage)
-    await _finish(tools, job, area, checked, shelf, report)
+    async with tools.answers:
+        await tools.budget.take()
+        try:
+            checked = await write_checked_area(
+                tools.writer,
+                area.task,
+                fallback=extractive_area,
+                attempts=tools.settings.index.write_attempts,
+                usage=usage,
+            )
+        finally:
+            report.usage += usage
+            tools.budget.spend(usage)
+        await _finish(tools, job, area, checked, shelf, report)
 
 
 async def _finish(
