@@ -4,6 +4,7 @@
     ├── UsageError                      the caller must change the call (also a ValueError)
     │   ├── InvalidOptionError          an option has a value outside what is allowed
     │   ├── InvalidQueryError           a question or its parameters make no sense
+    │   │   └── ContextBudgetError      context_token_budget has no room for anything that was found
     │   ├── DatasetNotFoundError        no dataset of that name (names the nearest one)
     │   ├── DocumentNotFoundError       no document of that source or id
     │   ├── GenerationNotFoundError     no such published generation
@@ -74,6 +75,15 @@ class InvalidOptionError(UsageError):
 
 class InvalidQueryError(UsageError):
     """A question, or how it is asked, makes no sense; the message says what to change."""
+
+
+class ContextBudgetError(InvalidQueryError):
+    def __init__(self, dataset: str, budget_tokens: int, least_tokens: int) -> None:
+        self.dataset, self.budget_tokens, self.least_tokens = dataset, budget_tokens, least_tokens
+        super().__init__(
+            f"context_token_budget={budget_tokens} has no room for anything that was found in {dataset!r}: "
+            f"give at least {least_tokens} for this question."
+        )
 
 
 class DatasetNotFoundError(UsageError):

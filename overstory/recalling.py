@@ -86,7 +86,8 @@ async def recall(
         One entry a question and dataset, in the order given; none where nothing was found.
 
     Raises:
-        InvalidQueryError, DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
+        InvalidQueryError (ContextBudgetError where a budget has no room for anything that was found),
+        DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
     """
     texts = _questions(query_text, session_id)
     with telemetry.operation(Kind.RECALL, "recall", questions=len(texts)) as told:

@@ -14,6 +14,7 @@ for facts.
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,9 @@ from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
-from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name
-from .prelude import PRELUDE_PART, Area, LocalT, Prelude, shorter, without_prelude
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name, least_budget
+from .prelude import LEFT_OUT, PRELUDE_PART, Area, LocalT, Prelude, fit_prelude, noted, shorter, without_prelude
+from .question import ADAPTIVE, Question
 from .ranking import word_weights
 from .scene import Scene
 from .sources import sources_of_summaries
@@ -113,7 +115,18 @@ async def fit_adaptive(
     root = replace(root, sources={**root.sources, **known.sources})
     if budget is None:
         return await asyncio.to_thread(add_facts, root, local, known)
-    return await asyncio.to_thread(divide, root, local, known, budget)
+    given, prelude = await asyncio.to_thread(divide, root, local, known, budget)
+    return given, noted(prelude, _what_gave_way(root, prelude, lacking(known, local.shown(given[0]), given[1])))
+
+
+def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate]) -> str:
+    """What a budget has no room for at all; that it has room for less is the way of this form."""
+    no_root = root.root is not None and given.root is None
+    no_fact = not given.areas and any(lacked)
+    if not given.text:
+        return LEFT_OUT if no_root or no_fact else ""
+    gone = "root" if no_root else "facts" if no_fact else ""
+    return f"prelude shortened to context_token_budget: there is no room for its {gone}" if gone else ""
 
 
 async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
@@ -205,6 +218,41 @@ def divide(root: Prelude, local: Local[LocalT], known: Known, budget: int) -> tu
 def _worth(chosen: Sequence[FactCandidate]) -> float:
     """Of their chunks, each counted once."""
     return sum({one.fact.summary_ids: one.worth**2 for one in chosen}.values())
+
+
+def least_beside(
+    question: Question, prelude: Prelude, fit_local: Callable[[int | None], tuple[LocalT, str]], given: Prelude
+) -> int:
+    """The least budget of both, in any form, within which local evidence is given, in tokens; 0 where none was found.
+
+    Where none was found and no prelude is given either: the least one that has room for a prelude.
+
+    Args:
+        question: says in which form the prelude is given.
+        prelude: the whole of it.
+        fit_local: local evidence, and its text, within a number of tokens (None for no limit).
+        given: what the budget has room for.
+    """
+    least = least_budget(lambda room: fit_local(room)[1])
+    if least and prelude.text:
+        return math.ceil((least + _BLANK_LINE) * PRELUDE_PART / (PRELUDE_PART - 1))
+    if least or given.text:
+        return least
+    if question.index_mode == ADAPTIVE:
+        return SHORT_ROOT_PART * _least_root(prelude)
+    return least_budget(lambda room: (prelude if room is None else fit_prelude(prelude, room)).text)
+
+
+def _least_root(prelude: Prelude) -> int:
+    root = prelude.root
+    if root is None:
+        return 0
+
+    def fit(room: int | None) -> str:
+        short = root if room is None else shorter(root, room)
+        return short.text if short else ""
+
+    return least_budget(fit) + estimate_tokens(f"{WORLD_SUMMARY}\n")
 
 
 def short_root(prelude: Prelude, budget_tokens: int) -> Prelude:

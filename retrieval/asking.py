@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from overstory import telemetry
-from overstory.errors import NoDataError
+from overstory.errors import ContextBudgetError, NoDataError
 from overstory.indexing.hiding import hide_forgetting
 from overstory.models import Dataset, DocumentChunk, Manifest
 from overstory.results import Freshness, RecallResult, SearchType
@@ -101,6 +101,7 @@ async def search(
 
     Raises:
         GenerationNotFoundError: the generation that was asked for is not kept.
+        ContextBudgetError: the budget has no room for anything that was found; no model was called.
         NoDataError: the dataset holds no chunk; no model was called.
         StoreError, ModelError: what was needed did not work, by its kind.
     """
@@ -120,11 +121,27 @@ async def search(
         async with wave() as group:
             found = group.create_task(STRATEGIES[question.query_type](scene))
             freshness = group.create_task(freshness_of(tenant, manifest, generation))
-        findings = found.result()
+        findings = _within_budget(found.result(), scene)
         if not findings.evidence.passages and not await tenant.count(DocumentChunk):
             raise NoDataError(dataset.name)
         told.note(context_tokens=findings.evidence.context_tokens, prelude_tokens=findings.evidence.prelude_tokens)
     return Found(scene=scene, findings=findings, freshness=freshness.result()) if findings.context else None
+
+
+def _within_budget(findings: Findings, scene: Scene) -> Findings:
+    """What was found, with a note where the budget has no room for any local evidence.
+
+    Raises:
+        ContextBudgetError: it has no room for anything.
+    """
+    least, budget = findings.least_tokens, scene.question.context_token_budget
+    if not least or budget is None:
+        return findings
+    if not findings.context:
+        raise ContextBudgetError(scene.dataset.name, budget, least)
+    note = f"local evidence left out: context_token_budget has no room for it, give at least {least}"
+    notes = (*findings.evidence.notes, note)
+    return replace(findings, evidence=replace(findings.evidence, notes=notes))
 
 
 @step(Kind.RECALL, "answer")

@@ -10,7 +10,7 @@ from overstory.models import DocumentChunk, Edge
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 
-from .context import CONNECTIONS, clean_name, clean_text, titles_of
+from .context import CONNECTIONS, clean_name, clean_text, least_budget, titles_of
 from .evidence import passages_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_fragment, find_material, local_findings
@@ -48,13 +48,14 @@ async def triplet_completion(scene: Scene) -> Findings:
     material = replace(await find_material(scene), chunks=(), summaries=())
     whole = await cut(material, scene.question.top_k, scene.question.feedback_influence)
     fragment = Fragment(picks=whole.connections, distances=whole.distances)
-    fragment, text = _fit(fragment, scene.question.context_token_budget)
+    kept, text = _fit(fragment, scene.question.context_token_budget)
     evidence = Evidence(
-        triplets=triplets_of(fragment),
-        passages=await _stating(scene, fragment.connections) if text else (),
+        triplets=triplets_of(kept),
+        passages=await _stating(scene, kept.connections) if text else (),
         context_tokens=estimate_tokens(text),
     )
-    return Findings(context=text, evidence=evidence)
+    least = 0 if text else least_budget(lambda budget: _fit(fragment, budget)[1])
+    return Findings(context=text, evidence=evidence, least_tokens=least)
 
 
 def _fit(fragment: Fragment, budget_tokens: int | None) -> tuple[Fragment, str]:

@@ -15,7 +15,7 @@ one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`. Nothing el
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from overstory.models import DocumentChunk, Entity, TextSummary
@@ -151,6 +151,19 @@ def _shorten(fragment: Fragment, budget_tokens: int) -> tuple[Fragment, str]:
             return fragment, text
         size //= 2
     return fragment.first(0), ""
+
+
+def least_budget(fit: Callable[[int | None], str]) -> int:
+    """The least budget within which something is given, in tokens; 0 where nothing was found.
+
+    Args:
+        fit: the text that is given within a number of tokens (None for no limit).
+    """
+    low, high = 0, estimate_tokens(fit(None))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fit(middle) else (middle, high)
+    return high
 
 
 def _shortened(text: str, max_tokens: int | None) -> str:

@@ -11,8 +11,8 @@ from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .adaptive import Local, fit_adaptive
-from .context import fit_fragment, join
+from .adaptive import Local, fit_adaptive, least_beside
+from .context import fit_fragment, join, least_budget
 from .evidence import areas_of, passages_of, texts_of, triplets_of
 from .fragment import Fragment, cut
 from .passages import by_words
@@ -28,15 +28,17 @@ async def graph_completion(scene: Scene) -> Findings:
     async with wave() as group:
         local = group.create_task(_find_local(scene))
         before = group.create_task(read_prelude(scene))
-    found, prelude = local.result(), before.result()
+    found, whole = local.result(), before.result()
     fit, budget = partial(fit_fragment, found.fragment), scene.question.context_token_budget
-    if prelude.available and scene.question.index_mode == ADAPTIVE:
-        evidence = Local(fit=fit, fit_texts=fit, shown=_shown)
-        (fragment, text), prelude = await fit_adaptive(scene, prelude, evidence, found.ranked)
+    if whole.available and scene.question.index_mode == ADAPTIVE:
+        local_evidence = Local(fit=fit, fit_texts=fit, shown=_shown)
+        (fragment, text), prelude = await fit_adaptive(scene, whole, local_evidence, found.ranked)
     else:
-        (fragment, text), prelude = fit_beside(prelude, fit, budget)
+        (fragment, text), prelude = fit_beside(whole, fit, budget)
     context = join(prelude.text, text)
-    return Findings(context=context, evidence=_evidence(fragment, found.passages, prelude, context))
+    evidence = _evidence(fragment, found.passages, prelude, context)
+    least = 0 if text else least_beside(scene.question, whole, fit, prelude)
+    return Findings(context=context, evidence=evidence, least_tokens=least)
 
 
 class _Found(NamedTuple):
@@ -64,7 +66,8 @@ async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str])
     kept, text = fit_fragment(fragment, scene.question.context_token_budget)
     prelude = Prelude(notes=tuple(notes) if text else ())
     passages = await passages_of(scene.tenant, texts_of(kept))
-    return Findings(context=text, evidence=_evidence(kept, passages, prelude, text))
+    least = 0 if text else least_budget(lambda budget: fit_fragment(fragment, budget)[1])
+    return Findings(context=text, evidence=_evidence(kept, passages, prelude, text), least_tokens=least)
 
 
 async def find_fragment(scene: Scene) -> Fragment:

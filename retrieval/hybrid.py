@@ -31,7 +31,7 @@ from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .adaptive import Local, fit_adaptive
+from .adaptive import Local, fit_adaptive, least_beside
 from .context import clean_markdown, clean_name, join, section, shorten
 from .evidence import areas_of, triplets_of
 from .fragment import Connection, Fragment, cut
@@ -90,18 +90,21 @@ async def hybrid_completion(scene: Scene) -> Findings:
     async with wave() as group:
         local = group.create_task(_find_lanes(scene))
         before = group.create_task(read_prelude(scene))
-    prelude, budget = before.result(), scene.question.context_token_budget
-    heading = estimate_tokens(f"{GLOBAL_CONTEXT}\n") if prelude.text else 0
+    whole, budget = before.result(), scene.question.context_token_budget
+    heading = estimate_tokens(f"{GLOBAL_CONTEXT}\n") if whole.text else 0
     room = None if budget is None else max(budget - heading, 0)
     fit = partial(_fit, local.result())
-    if prelude.available and scene.question.index_mode == ADAPTIVE:
+    if whole.available and scene.question.index_mode == ADAPTIVE:
         at = replace(scene, question=replace(scene.question, context_token_budget=room))
         texts = Local(fit=fit, fit_texts=partial(_fit, local.result().texts), shown=_shown)
-        (lanes, text), prelude = await fit_adaptive(at, prelude, texts, local.result().ranked)
+        (lanes, text), prelude = await fit_adaptive(at, whole, texts, local.result().ranked)
     else:
-        (lanes, text), prelude = fit_beside(prelude, fit, room)
+        (lanes, text), prelude = fit_beside(whole, fit, room)
     context = join(section(GLOBAL_CONTEXT, prelude.text), text)
-    return Findings(context=context, evidence=_evidence(lanes, prelude, context))
+    least = 0 if text else least_beside(scene.question, whole, fit, prelude)
+    return Findings(
+        context=context, evidence=_evidence(lanes, prelude, context), least_tokens=least and least + heading
+    )
 
 
 def _shown(lanes: Lanes) -> set[UUID]:

@@ -1,6 +1,6 @@
 """CHUNKS, CHUNKS_LEXICAL, SUMMARIES and RAG_COMPLETION: passages, by meaning or by words. The index is not read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -10,7 +10,7 @@ from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
-from .context import clean_markdown, clean_name, clean_text, join, shorten
+from .context import clean_markdown, clean_name, clean_text, join, least_budget, shorten
 from .evidence import passages_of
 from .projections import in_node_set, nearest
 from .relevance import has_to_do_with
@@ -90,9 +90,14 @@ async def _passages(scene: Scene, kind: TextKind, hits: Sequence[Hit]) -> Findin
 
 def _findings(passages: Sequence[Passage], budget_tokens: int | None) -> Findings:
     kept = fit_passages(passages, budget_tokens)
-    text = join(*(passage.text for passage in kept))
+    text = _joined(kept)
+    least = 0 if text else least_budget(lambda budget: _joined(fit_passages(passages, budget)))
     evidence = Evidence(passages=kept, context_tokens=estimate_tokens(text))
-    return Findings(context=text, evidence=evidence, answered=False)
+    return Findings(context=text, evidence=evidence, answered=False, least_tokens=least)
+
+
+def _joined(passages: Iterable[Passage]) -> str:
+    return join(*(passage.text for passage in passages))
 
 
 def render_passage(passage: Passage) -> str:
@@ -108,7 +113,7 @@ def fit_passages(passages: Sequence[Passage], budget_tokens: int | None) -> tupl
         return tuple(passages)
     kept: list[Passage] = []
     for passage in passages:
-        if estimate_tokens(join(*(p.text for p in (*kept, passage)))) > budget_tokens:
+        if estimate_tokens(_joined((*kept, passage))) > budget_tokens:
             break
         kept.append(passage)
     first = shorten(passages[0].text, budget_tokens)

@@ -37,6 +37,7 @@ PRELUDE_PART: Final = 4
 """The prelude may push local evidence out of one part in so many of a budget."""
 ROOT_PART: Final = 3
 """With areas beside it, the root gets one part in so many of a budget."""
+LEFT_OUT: Final = "prelude left out: context_token_budget has no room for it"
 _WORD = re.compile(r"\w+")
 LocalT = TypeVar("LocalT")
 
@@ -224,7 +225,22 @@ def fit_beside(
     taken = estimate_tokens(short.text) + blank_line if short.text else 0
     local, text = fit_local(budget_tokens - taken)
     left = budget_tokens - (estimate_tokens(text) + blank_line if text else 0)
-    return (local, text), fit_prelude(prelude, left)
+    given = fit_prelude(prelude, left)
+    return (local, text), noted(given, _what_gave_way(prelude, given))
+
+
+def _what_gave_way(whole: Prelude, given: Prelude) -> str:
+    """What a budget has no room for, empty where it has room for all."""
+    if given.text == whole.text:
+        return ""
+    if not given.text:
+        return LEFT_OUT
+    tokens, of = estimate_tokens(given.text), estimate_tokens(whole.text)
+    return f"prelude shortened to context_token_budget: {tokens} of its {of} tokens are given"
+
+
+def noted(prelude: Prelude, note: str) -> Prelude:
+    return replace(prelude, notes=(*prelude.notes, note)) if note else prelude
 
 
 def fit_prelude(prelude: Prelude, budget_tokens: int) -> Prelude:

@@ -40,7 +40,7 @@ async def chain_of_thought(scene: Scene) -> Findings:
     """Look, ask the model what is missing, look for that."""
     asked: list[str] = []
     fragment = await find_fragment(scene)
-    if not fragment.size or scene.why_silent:
+    if not _text(scene, fragment) or scene.why_silent:
         return await local_findings(scene, fragment, _one_round(scene))
     while len(asked) < MAX_ROUNDS - 1:
         follow_up = await _follow_up(scene, fragment)
@@ -54,7 +54,7 @@ async def chain_of_thought(scene: Scene) -> Findings:
 async def decomposition(scene: Scene) -> Findings:
     """Look for the parts of the question as well, all of them at once."""
     fragment = await find_fragment(scene)
-    if not fragment.size:
+    if not _text(scene, fragment):
         return await local_findings(scene, fragment, ())
     parts = await _parts(scene)
     fragment = await _with(scene, fragment, parts)
@@ -65,7 +65,7 @@ async def decomposition(scene: Scene) -> Findings:
 async def context_extension(scene: Scene) -> Findings:
     """Answer, look for what the answer speaks of, until that finds nothing new."""
     fragment = await find_fragment(scene)
-    if not fragment.size or scene.why_silent:
+    if not _text(scene, fragment) or scene.why_silent:
         return await local_findings(scene, fragment, _one_round(scene))
     rounds = 0
     while rounds < MAX_ROUNDS - 1:

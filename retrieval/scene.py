@@ -81,6 +81,8 @@ class Findings:
     evidence: Evidence
     answered: bool = True
     """A model answers from the context; False: the context is the result."""
+    least_tokens: int = 0
+    """Where the budget has no room for any local evidence, or for anything, of what was found: the least one that has."""
 
 
 Strategy: TypeAlias = Callable[[Scene], Coroutine[None, None, Findings]]

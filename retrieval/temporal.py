@@ -17,7 +17,7 @@ from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .context import shorten
+from .context import least_budget, shorten
 from .dates import AskedTime, asked_time, names_date
 from .passages import by_words, near, read_passages, render_passage
 from .projections import in_node_set, nearest
@@ -41,7 +41,8 @@ async def temporal(scene: Scene) -> Findings:
     passages = await read_passages(scene, DocumentChunk, hits)
     kept, text = _fit(passages, scene.question.context_token_budget)
     evidence = Evidence(passages=kept, context_tokens=estimate_tokens(text), notes=notes if text else ())
-    return Findings(context=text, evidence=evidence)
+    least = 0 if text else least_budget(lambda budget: _fit(passages, budget)[1])
+    return Findings(context=text, evidence=evidence, least_tokens=least)
 
 
 async def _in_time(scene: Scene, time: AskedTime) -> list[Hit]:

@@ -2,13 +2,20 @@
 
 import asyncio
 import itertools
+import math
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from overstory import ids
-from overstory.errors import GenerationNotFoundError, ModelUnavailableError, NoDataError, StoreUnavailableError
+from overstory.errors import (
+    ContextBudgetError,
+    GenerationNotFoundError,
+    ModelUnavailableError,
+    NoDataError,
+    StoreUnavailableError,
+)
 from overstory.models import PendingChange
 from overstory.results import SearchType
 from overstory.stores.memory import MemoryStore
@@ -137,6 +144,30 @@ async def test_the_prelude_alone_is_enough_for_an_answer():
 
     assert found.text.split("context:\n\n")[1].startswith("World summary:\n")
     assert "Nodes:" not in found.text
+
+
+@pytest.mark.parametrize("query_type", [one for one in COMPLETIONS if one != "RAG_COMPLETION"] + sorted(ROUNDS))
+async def test_a_budget_without_room_is_an_error_that_names_the_least_useful_one_and_calls_no_model(query_type):
+    world = await make_indexed_world()
+
+    with pytest.raises(ContextBudgetError, match=r"context_token_budget=1 has no room .* in 'team'") as raised:
+        await world.ask(QUESTION, query_type, context_token_budget=1)
+
+    assert f"at least {raised.value.least_tokens}" in str(raised.value)
+    assert world.writer.prompts == []
+
+
+async def test_local_evidence_that_has_no_room_is_missed_in_the_notes():
+    world = await make_indexed_world()
+    plain = {"include_global_context_index": True, "global_context_index_mode": "plain"}
+
+    found = await world.ask(QUESTION, context_token_budget=35, retriever_specific_config=plain)
+
+    assert (found.evidence.passages, found.evidence.triplets) == ((), ())
+    [note] = [note for note in found.evidence.notes if note.startswith("local evidence left out")]
+    least = int("".join(filter(str.isdigit, note)))
+    fitting = await world.ask(QUESTION, context_token_budget=least, retriever_specific_config=plain)
+    assert fitting.evidence.triplets or fitting.evidence.passages
 
 
 async def test_a_single_note_without_any_entity_gives_a_context():
@@ -322,21 +353,38 @@ async def test_where_datasets_share_a_tenant_the_prelude_is_still_the_dataset_s_
 # --- laws ---
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    budget=st.integers(1, 500),
+    budget=st.one_of(st.integers(1, 80), st.integers(1, 500)),
+    question=st.sampled_from([QUESTION, NONSENSE]),
     query_type=st.sampled_from(list(SearchType)),
     index=st.booleans(),
+    mode=st.sampled_from([None, "plain"]),
     top_k=st.integers(1, 20),
 )
-async def test_a_context_never_exceeds_its_budget(budget, query_type, index, top_k):
+async def test_a_context_never_exceeds_its_budget_and_one_without_room_says_which_has_it(
+    budget, question, query_type, index, mode, top_k
+):
     world = await make_indexed_world()
 
-    found = await world.ask(
-        QUESTION, query_type, index=index, top_k=top_k, context_token_budget=budget, only_context=True
-    )
+    async def ask(tokens):
+        options = {"include_global_context_index": index, "global_context_index_mode": mode}
+        found = await world.ask(
+            question,
+            query_type,
+            top_k=top_k,
+            context_token_budget=tokens,
+            only_context=True,
+            retriever_specific_config=options,
+        )
+        if found is not None:
+            assert estimate_tokens(found.text.split("context:\n\n", 1)[-1]) <= (tokens or math.inf)
+            assert found.evidence.context_tokens == estimate_tokens(found.text.split("context:\n\n", 1)[-1])
+        return found
 
-    if found is not None:
-        context = found.text.split("context:\n\n", 1)[-1]
-        assert estimate_tokens(context) <= budget
-        assert found.evidence.context_tokens == estimate_tokens(context)
+    try:
+        found = await ask(budget)
+    except ContextBudgetError as error:
+        found = await ask(error.least_tokens)
+
+    assert (found is None) == (await ask(None) is None)

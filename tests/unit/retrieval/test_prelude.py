@@ -289,3 +289,30 @@ async def test_room_that_local_evidence_leaves_goes_to_the_prelude():
     _, fitted = fit_beside(prelude, lambda room: (0, ""), estimate_tokens(prelude.text))
 
     assert fitted.text == prelude.text
+
+
+@pytest.mark.parametrize("query_type", ["GRAPH_COMPLETION", "HYBRID_COMPLETION"])
+@pytest.mark.parametrize(
+    ("mode", "budget", "note"),
+    [
+        ("plain", 60, "prelude left out: context_token_budget has no room for it"),
+        ("plain", 140, "prelude shortened to context_token_budget: "),
+        ("adaptive", 120, "prelude left out: context_token_budget has no room for it"),
+        ("adaptive", 280, "prelude shortened to context_token_budget: there is no room for its root"),
+    ],
+)
+async def test_what_a_budget_takes_from_the_prelude_is_in_the_notes(query_type, mode, budget, note):
+    world = await make_indexed_world()
+
+    async def notes(tokens):
+        options = {"include_global_context_index": True, "global_context_index_mode": mode}
+        found = await world.ask(
+            QUESTION, query_type, top_k=1, context_token_budget=tokens, retriever_specific_config=options
+        )
+        return found.evidence.notes, found.evidence.prelude_tokens
+
+    (told, tokens), (whole, _) = await notes(budget), await notes(10_000)
+
+    assert [line for line in told if line.startswith(note)] == list(told) != []
+    assert bool(tokens) == ("shortened" in note)
+    assert whole == ()
