@@ -321,8 +321,9 @@ FINDABLE: dict[type[Row], tuple[str, ...]] = {
 
 
 HEAVY: dict[str, dict[str, Any]] = {
-    DocumentChunk.__name__: {"graph": None},
-    TextSummary.__name__: {"entity_ids": ()},
+    Document.__name__: {"chunk_ids": (), "node_set": ()},
+    DocumentChunk.__name__: {"graph": None, "node_set": ()},
+    TextSummary.__name__: {"entity_ids": (), "node_set": ()},
     GlobalContextSummary.__name__: {"content": AreaContent()},
 }
 """By kind, the fields that cost most of a row's reading, with what stands for them where they were not asked for."""

@@ -14,6 +14,7 @@ from .context import CONNECTIONS, clean_name, clean_text, least_budget, titles_o
 from .evidence import passages_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_fragment, find_material, local_findings
+from .projections import UNREAD
 from .scene import Findings, Scene
 
 CONDENSE: Final = (
@@ -85,5 +86,5 @@ async def _stating(scene: Scene, connections: Sequence[Connection]) -> tuple[Pas
     by_chunk: dict[UUID, float] = {}
     for edge in edges:
         by_chunk.setdefault(edge.chunk_id, scores[edge.id])
-    chunks = await scene.tenant.get(DocumentChunk, list(by_chunk), without=("graph",))
+    chunks = await scene.tenant.get(DocumentChunk, list(by_chunk), without=UNREAD[DocumentChunk])
     return await passages_of(scene.tenant, ((chunk, by_chunk[chunk.id]) for chunk in chunks))

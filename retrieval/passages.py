@@ -2,23 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
-from overstory.models import DocumentChunk, Hit, Row, TextSummary
+from overstory.models import DocumentChunk, Hit, TextSummary
 from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
 from .context import clean_markdown, clean_name, clean_text, join, least_budget, shorten
 from .evidence import passages_of
-from .projections import in_node_set, nearest
+from .projections import UNREAD, in_node_set, nearest
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
 
 TextKind: TypeAlias = type[DocumentChunk] | type[TextSummary]
-
-_WITHOUT: Final[Mapping[type[Row], tuple[str, ...]]] = {DocumentChunk: ("graph",), TextSummary: ()}
 
 
 async def chunks(scene: Scene) -> Findings:
@@ -77,7 +75,7 @@ async def by_words(scene: Scene, kind: TextKind, limit: int) -> list[Hit]:
 
 async def read_passages(scene: Scene, kind: TextKind, hits: Sequence[Hit]) -> tuple[Passage, ...]:
     scores: Mapping[UUID, float] = {hit.key: hit.score for hit in hits}
-    rows: Sequence[DocumentChunk | TextSummary] = await scene.tenant.get(kind, list(scores), without=_WITHOUT[kind])
+    rows: Sequence[DocumentChunk | TextSummary] = await scene.tenant.get(kind, list(scores), without=UNREAD[kind])
     return await passages_of(scene.tenant, ((row, scores[row.id]) for row in rows if row.text.strip()))
 
 

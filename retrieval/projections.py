@@ -6,7 +6,7 @@ Three projections: what matched, a node set (the documents with certain tags), a
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -29,6 +29,12 @@ from overstory.waves import wave
 
 Node: TypeAlias = Entity | DocumentChunk | TextSummary
 
+UNREAD: Final[Mapping[type[Row], tuple[str, ...]]] = {
+    Document: ("chunk_ids", "node_set"),
+    DocumentChunk: ("graph", "node_set"),
+    TextSummary: ("entity_ids", "node_set"),
+}
+"""Fields that an answer makes no use of, and that cost much to read."""
 MAX_NEIGHBORHOOD_NODES = 2_000
 """A neighbourhood stops growing here: the steps beyond are left out."""
 MAX_EDGES_A_STEP = 2_000
@@ -60,8 +66,8 @@ async def matching(tenant: Tenant, vector: Vector, limit: int | None) -> Materia
     """What is nearest to the question, of each kind at most `limit`; everything for None."""
     async with wave() as group:
         entities = group.create_task(tenant.search_rows(Entity, vector, limit))
-        chunks = group.create_task(tenant.search_rows(DocumentChunk, vector, limit, without=("graph",)))
-        summaries = group.create_task(tenant.search_rows(TextSummary, vector, limit, without=("entity_ids",)))
+        chunks = group.create_task(tenant.search_rows(DocumentChunk, vector, limit, without=UNREAD[DocumentChunk]))
+        summaries = group.create_task(tenant.search_rows(TextSummary, vector, limit, without=UNREAD[TextSummary]))
         labels = group.create_task(tenant.search_vectors(RelationshipLabel, vector, limit))
     nodes: Iterable[tuple[Node, float]] = chain(entities.result(), chunks.result(), summaries.result())
     near = [entity.id for entity, _ in entities.result()]
@@ -75,14 +81,11 @@ async def matching(tenant: Tenant, vector: Vector, limit: int | None) -> Materia
 
 
 async def _edges_near(tenant: Tenant, entity_ids: Sequence[UUID], limit: int) -> list[LeanEdge]:
-    """The edges between entities, nearest first; where everything is tied to everything, those between the nearest.
-
-    They are asked for together: which of the two is needed, only the answer tells.
-    """
-    async with wave() as group:
-        edges = group.create_task(tenant.edges_between(entity_ids, limit=EDGES_A_MATCH * limit))
-        nearest = group.create_task(tenant.edges_between(entity_ids[: max(limit // NEAREST_PART, 2)]))
-    return edges.result() if len(edges.result()) < EDGES_A_MATCH * limit else nearest.result()
+    """The edges between entities, nearest first; where everything is tied to everything, those between the nearest."""
+    edges = await tenant.edges_between(entity_ids, limit=EDGES_A_MATCH * limit)
+    if len(edges) < EDGES_A_MATCH * limit:
+        return edges
+    return await tenant.edges_between(entity_ids[: max(limit // NEAREST_PART, 2)])
 
 
 async def _read(
@@ -94,8 +97,8 @@ async def _read(
 ) -> Material:
     async with wave() as group:
         entity_rows = group.create_task(tenant.get(Entity, entities))
-        chunk_rows = group.create_task(tenant.get(DocumentChunk, chunks, without=("graph",)))
-        summary_rows = group.create_task(tenant.get(TextSummary, summaries, without=("entity_ids",)))
+        chunk_rows = group.create_task(tenant.get(DocumentChunk, chunks, without=UNREAD[DocumentChunk]))
+        summary_rows = group.create_task(tenant.get(TextSummary, summaries, without=UNREAD[TextSummary]))
         edges = group.create_task(tenant.edges_between(entities))
     return Material(
         entities=entity_rows.result(),
@@ -241,8 +244,8 @@ class _Nodes:
             speaking = group.create_task(
                 tenant.find(DocumentChunk, "mentions", self._new_entities, limit=self._max_nodes)
             )
-            chunks = group.create_task(tenant.get(DocumentChunk, self._new_chunks, without=("graph",)))
-            summaries = group.create_task(tenant.get(TextSummary, self._new_summaries))
+            chunks = group.create_task(tenant.get(DocumentChunk, self._new_chunks, without=UNREAD[DocumentChunk]))
+            summaries = group.create_task(tenant.get(TextSummary, self._new_summaries, without=UNREAD[TextSummary]))
         mentions = {mention for chunk in chunks.result() for mention in chunk.mentions}
         async with wave() as group:
             edges = group.create_task(tenant.get(Edge, sorted({*out.result(), *into.result()})))

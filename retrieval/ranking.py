@@ -24,7 +24,7 @@ from overstory.telemetry import Kind, step
 from overstory.waves import wave
 from overstory.words import query_words, words_of
 
-from .projections import Material, measure
+from .projections import UNREAD, Material, measure
 from .scene import Scene
 from .states import LOOKED_AT, with_current_first
 
@@ -102,11 +102,11 @@ async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit
     tenant, near = scene.tenant, {chunk.id: chunk for chunk in material.chunks if chunk.id in material.distances}
     words = {hit.key: hit.score for hit in worded}
     others = [key for key in words if key not in near]
-    vector = await scene.vector.get()
+    vector, told_in = await scene.vector.get(), [ids.summary_id(key) for key in (*near, *others)]
     async with wave() as group:
-        rows = group.create_task(tenant.get(DocumentChunk, others, without=("graph",)))
+        rows = group.create_task(tenant.get(DocumentChunk, others, without=UNREAD[DocumentChunk]))
         far = group.create_task(measure(tenant, DocumentChunk, others, vector))
-        summaries = group.create_task(tenant.get(TextSummary, [ids.summary_id(key) for key in (*near, *others)]))
+        summaries = group.create_task(tenant.get(TextSummary, told_in, without=("node_set",)))
     chunks = sorted((*near.values(), *rows.result()), key=lambda chunk: chunk.id)
     distances = {**material.distances, **far.result()}
     named = {summary.chunk_id: summary.entity_ids for summary in summaries.result()}

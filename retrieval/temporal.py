@@ -20,7 +20,7 @@ from overstory.waves import wave
 from .context import least_budget, shorten
 from .dates import AskedTime, asked_time, names_date
 from .passages import by_words, near, read_passages, render_passage
-from .projections import in_node_set, nearest
+from .projections import UNREAD, in_node_set, nearest
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
 
@@ -82,7 +82,7 @@ async def _speaking(scene: Scene, time: AskedTime) -> list[UUID]:
             group.create_task(by_words(scene, DocumentChunk, _CANDIDATES)),
         ]
     keys = list(dict.fromkeys(hit.key for search in searches for hit in search.result()))
-    chunks = await scene.tenant.get(DocumentChunk, keys, without=("graph",))
+    chunks = await scene.tenant.get(DocumentChunk, keys, without=UNREAD[DocumentChunk])
     return await asyncio.to_thread(lambda: [chunk.id for chunk in chunks if names_date(chunk.text, time)])
 
 

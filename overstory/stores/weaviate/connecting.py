@@ -62,7 +62,7 @@ class Link:
 
     def _handle(self, name: str, tenant: str) -> Collection:
         if (name, tenant) not in self._handles:
-            handle = self.client.collections.use(name)
+            handle = self.client.collections.use(name, skip_argument_validation=True)  # ours are checked, and its own
             self._handles[name, tenant] = handle.with_tenant(tenant) if tenant else handle
         return self._handles[name, tenant]
 

@@ -123,8 +123,7 @@ class Rows:
     async def _holding(
         self, field: str, values: Sequence[Any], properties: Sequence[str], also: Any
     ) -> dict[UUID, Stored]:
-        condition = both(Filter.by_property(field).contains_any(values), also)
-        found = await self.fetch(condition, MOST, properties)
+        found = await self.fetch(both(any_of(field, values), also), MOST, properties)
         if len(found) < MOST:
             return {stored.key: stored for stored in found}
         if len(values) == 1:
@@ -147,6 +146,14 @@ def both(*conditions: Any) -> Any:
     """All of the conditions that are given; None for none."""
     given = [condition for condition in conditions if condition is not None]
     return reduce(lambda one, other: one & other, given) if given else None
+
+
+def any_of(field: str, values: Iterable[UUID]) -> Any:
+    """The condition for rows whose property is one of these ids, or holds one.
+
+    They are given as texts: of other values the client looks at each in several ways, which takes longer than to ask.
+    """
+    return Filter.by_property(field).contains_any([str(value) for value in values])
 
 
 def values_of(stored: Any) -> Collection[Any]:
@@ -201,7 +208,7 @@ async def tally(rows: Rows, field: str, values: Sequence[UUID | str]) -> dict[UU
 
 async def _tally_some(rows: Rows, field: str, values: Sequence[Any]) -> dict[Any, int]:
     """Counts by reading what few values hold; by asking for the count where that would be very much."""
-    condition = Filter.by_property(field).contains_any(values)
+    condition = any_of(field, values)
     if len(values) == 1:
         return {values[0]: await rows.count(condition)}
     found = await rows.fetch(both(condition, rows.scope.own), MOST, (field,))
@@ -222,9 +229,9 @@ async def edges_between(rows: Rows, node_ids: Sequence[UUID], limit: int | None)
     read = lean_edges(rows.scope.known)
     wanted = [name for name in LeanEdge._fields if name != "key" and name not in rows.scope.known]
     # Beyond one request's ids the targets are looked at here: asking for them too would cost more than it saves.
-    also = Filter.by_property("target_id").contains_any(list(nodes)) if len(nodes) <= IDS_AT_ONCE else None
+    also = any_of("target_id", nodes) if len(nodes) <= IDS_AT_ONCE else None
     if limit is not None and limit < MOST and also is not None:
-        few = await rows.fetch(both(Filter.by_property("source_id").contains_any(list(nodes)), also), limit, wanted)
+        few = await rows.fetch(both(any_of("source_id", nodes), also), limit, wanted)
         return [read(stored) for stored in few]
     found = await rows.holding("source_id", nodes, wanted, also=also)
     return [edge for stored in found.values() if (edge := read(stored)).target_id in nodes][:limit]
