@@ -117,21 +117,25 @@ def is_sentence(text: str) -> bool:
     return len(_WORD.findall(text)) >= _LEAST_WORDS and len(meaning) > 1 - bool(wide)
 
 
-def check_summary(text: str, chunk_text: str) -> list[str]:
+def check_summary(text: str, chunk_text: str, heading: str = "") -> list[str]:
     """Why the summary of a chunk can't be stored; nothing when it can.
 
     Args:
         text: the summary.
-        chunk_text: the chunk, with its title and date where the summary may repeat them.
+        chunk_text: the chunk.
+        heading: its title and date, which the summary may repeat.
     """
     if not text.strip():
         return ["the summary is empty"]
-    faults = talk_faults(text, [chunk_text])
-    faults += [f"{spelled} is not in the passage" for spelled in ungrounded(text, [chunk_text])[:3]]
+    said = f"{chunk_text}\n{heading}".strip()
+    faults = talk_faults(text, [said])
+    if is_sentence(chunk_text) and not is_sentence(text):
+        faults.append("it is no sentence")
+    faults += [f"{spelled} is not in the passage" for spelled in ungrounded(text, [said])[:3]]
     if estimate_tokens(text) > max(120, estimate_tokens(chunk_text)):
         faults.append("it is longer than the passage")
     if not faults:
-        faults += _foreign(text, [chunk_text])
+        faults += _foreign(text, [said])
     return [f"the summary: {fault}" for fault in faults]
 
 

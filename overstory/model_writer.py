@@ -209,7 +209,7 @@ def _question_both(model: str, chunk: ChunkInput) -> _Question[ChunkAnswer]:
         prompt="read_chunk",
         schema=ChunkAnswer,
         model=model,
-        check=lambda answer: check_summary(answer.summary, _said(chunk)),
+        check=lambda answer: check_summary(answer.summary, chunk.text, _heading(chunk)),
     )
 
 
@@ -218,7 +218,7 @@ def _question_summary(model: str, chunk: ChunkInput) -> _Question[SummaryAnswer]
         prompt="summarize_chunk",
         schema=SummaryAnswer,
         model=model,
-        check=lambda answer: check_summary(answer.summary, _said(chunk)),
+        check=lambda answer: check_summary(answer.summary, chunk.text, _heading(chunk)),
     )
 
 
@@ -226,9 +226,9 @@ def _question_graph(model: str) -> _Question[GraphAnswer]:
     return _Question(prompt="extract_graph", schema=GraphAnswer, model=model, check=lambda _: ())
 
 
-def _said(chunk: ChunkInput) -> str:
-    """Everything that a summary of the chunk may repeat."""
-    return "\n".join(part for part in (chunk.text, chunk.title, chunk.occurred_at) if part)
+def _heading(chunk: ChunkInput) -> str:
+    """What a summary of the chunk may repeat beside its text."""
+    return "\n".join(part for part in (chunk.title, chunk.occurred_at) if part)
 
 
 # --- messages --------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def _draft(answer: AreaAnswer) -> AreaDraft:
 
 def _graph(answer: GraphAnswer | ChunkAnswer, chunk: ChunkInput) -> ChunkGraph:
     """The graph without names that the chunk does not say or orders to be named, and relations between the others."""
-    said = normalize_name(_said(chunk))
+    said = normalize_name(f"{chunk.text}\n{_heading(chunk)}")
     mentions: dict[str, Mention] = {}
     for entity in answer.entities:
         if (name := _line(entity.name)) and _occurs(name, said) and not obeys(name, [chunk.text]):

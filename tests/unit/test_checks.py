@@ -141,6 +141,14 @@ def test_a_good_summary_passes():
     assert check_summary("Anna Hofer moved the Northstar launch to 9 June.", SOURCE) == []
 
 
+def test_a_summary_may_repeat_the_heading_of_the_passage():
+    assert check_summary("On 4 May the launch of Northstar moved.", "The launch moved.", "Northstar\n4 May") == []
+
+
+def test_a_passage_that_is_no_sentence_may_have_a_summary_that_is_none():
+    assert check_summary("42", "42", "numbers.txt") == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -150,6 +158,8 @@ def test_a_good_summary_passes():
         "<think>plan",
         "The launch moved in 1887.",
         "Bananas grow well.",
+        "3 May 2025",
+        "Northstar.",
         SOURCE * 12,
     ],
 )
