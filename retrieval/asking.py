@@ -157,19 +157,19 @@ async def answer_from(found: Found) -> RecallResult:
         return found.result(_unanswered(found))
     if question.response_model:
         return found.result(*await answer_as_object(question, context, found.scene.writer, found.scene.usage))
-    return found.result(await answer(question, context, found.scene.writer, found.scene.usage))
+    return found.result(await answer(question, found.findings, found.scene.writer, found.scene.usage))
 
 
 async def stream_from(found: Found) -> AsyncIterator[str | RecallResult]:
     """The pieces of the answer as they come, then the whole result."""
-    question, context = found.scene.question, found.findings.context
+    question = found.scene.question
     if not found.answered or question.response_model:
         whole = await answer_from(found)
         yield whole.text
         yield whole
         return
     pieces: list[str] = []
-    async for piece in stream_answer(question, context, found.scene.writer, found.scene.usage):
+    async for piece in stream_answer(question, found.findings, found.scene.writer, found.scene.usage):
         pieces.append(piece)
         yield piece
     whole = found.result("".join(pieces).strip())

@@ -5,10 +5,11 @@ from uuid import UUID
 
 from overstory.indexing.pending import count_pending
 from overstory.models import DocumentChunk, Entity, Generation, Manifest, TextSummary
+from overstory.offline.answers import GivenMap, MapFact
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
-from .context import titles_of
+from .context import clean_name, titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
 from .sources import sources_of
@@ -61,6 +62,26 @@ def areas_of(prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence,
     """The root and the areas of a prelude, each with the documents that its facts rest on."""
     root = _area(prelude.root, prelude.sources) if prelude.root else None
     return root, tuple(_area(area, prelude.sources) for area in prelude.areas)
+
+
+def map_of(prelude: Prelude) -> GivenMap:
+    """A prelude as an answer may quote it."""
+    root = prelude.root
+    shown = [category for category in root.row.content.categories if f"- {category.name}:" in root.text] if root else []
+    return GivenMap(
+        text=prelude.text,
+        topics=[f"{clean_name(category.name)}: {', '.join(map(clean_name, category.topics))}" for category in shown],
+        facts=[
+            MapFact(fact.text, fact.occurred_at, _documents(fact.summary_ids, prelude.sources), fact.superseded)
+            for area in (*([root] if root else []), *prelude.areas)
+            for fact in area.row.content.facts
+            if fact.text in area.text
+        ],
+    )
+
+
+def _documents(leaves: Iterable[UUID], sources: Mapping[UUID, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clean_name(sources[leaf]) for leaf in leaves if sources.get(leaf)))
 
 
 def _shown_leaves(area: Area) -> set[UUID]:

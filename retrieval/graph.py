@@ -13,7 +13,7 @@ from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
 from .context import fit_fragment, join, least_budget
-from .evidence import areas_of, passages_of, texts_of, triplets_of
+from .evidence import areas_of, map_of, passages_of, texts_of, triplets_of
 from .fragment import Fragment, cut
 from .passages import by_words
 from .prelude import Prelude, fit_beside, read_prelude
@@ -38,7 +38,7 @@ async def graph_completion(scene: Scene) -> Findings:
     context = join(prelude.text, text)
     evidence = _evidence(fragment, found.passages, prelude, context)
     least = 0 if text else least_beside(scene.question, whole, fit, prelude)
-    return Findings(context=context, evidence=evidence, least_tokens=least)
+    return Findings(context=context, evidence=evidence, given_map=map_of(prelude), least_tokens=least)
 
 
 class _Found(NamedTuple):

@@ -33,7 +33,7 @@ from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
 from .context import clean_markdown, clean_name, join, section, shorten
-from .evidence import areas_of, triplets_of
+from .evidence import areas_of, map_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_ranked
 from .passages import read_passages, render_passage
@@ -103,7 +103,10 @@ async def hybrid_completion(scene: Scene) -> Findings:
     context = join(section(GLOBAL_CONTEXT, prelude.text), text)
     least = 0 if text else least_beside(scene.question, whole, fit, prelude)
     return Findings(
-        context=context, evidence=_evidence(lanes, prelude, context), least_tokens=least and least + heading
+        context=context,
+        evidence=_evidence(lanes, prelude, context),
+        given_map=map_of(prelude),
+        least_tokens=least and least + heading,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from overstory.models import DocumentChunk, Entity, TextSummary
+from overstory.offline.words import OVERVIEW_WORDS
 from overstory.waves import wave
 from overstory.words import query_words
 
@@ -16,10 +17,6 @@ from .scene import Scene
 FAR_DISTANCE: Final = 0.7
 """Questions that have an answer were nearer than this to some passage in every set that was tried (MiniLM); made-up
 words seldom were."""
-OVERVIEW_WORDS: Final = frozenset(
-    {"dataset", "documents", "everything", "main", "overview", "summarise", "summarize", "summary", "themes", "topics"}
-)
-"""Words that ask about a dataset as a whole and need not stand in it."""
 
 
 async def has_to_do_with(scene: Scene, distances: Iterable[float]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from overstory.models import Dataset, Generation, Usage, Vector, Vectors
+from overstory.offline.answers import GivenMap
 from overstory.results import Evidence
 from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
@@ -81,6 +82,8 @@ class Findings:
     evidence: Evidence
     answered: bool = True
     """A model answers from the context; False: the context is the result."""
+    given_map: GivenMap = field(default_factory=GivenMap)
+    """What of the context the map is."""
     least_tokens: int = 0
     """Where the budget has no room for any local evidence, or for anything, of what was found: the least one that has."""
 

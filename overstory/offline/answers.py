@@ -3,18 +3,27 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from overstory.offline.dates import DATE
 from overstory.offline.ranking import is_near_copy, is_order
 from overstory.offline.sentences import sentences_of, shorten
-from overstory.offline.states import changes_of
+from overstory.offline.states import Statement, changes_of, tells_change
 from overstory.offline.terms import terms_of
-from overstory.offline.words import word_set
+from overstory.offline.values import values_of
+from overstory.offline.words import OVERVIEW_FRAME_WORDS, OVERVIEW_WORDS, word_set
 
 NO_ANSWER = "No sentence of the stored texts answers this by itself."
 _OPENING = "From the stored texts: "
+_OF_THE_MAP = "From the stored texts, by their map:"
+_OVERVIEW_TERMS = frozenset(terms_of(" ".join(sorted(OVERVIEW_WORDS | OVERVIEW_FRAME_WORDS))))
+_MAX_FACTS = 15
+_MAX_SOURCES = 2
 _MAX_SENTENCES = 3
+_MAX_STEPS = 5
+"""Of a change that is asked for."""
+_MAX_CHANGES = 2
 _LONGEST = 400
 _LEAST_COVER = 0.34
 """Share of the question's weight that the best sentence must have."""
@@ -41,13 +50,42 @@ _WHEN = re.compile(
 _HOW_MANY = re.compile(r"\bhow (?:many|much|long|old|far)\b|\bwie viele?\b|\bcombien\b|多少|几", re.IGNORECASE)
 _ASKING = word_set("year date day time name weekday many much kind type")
 """Words that say what is asked for, and stand in no answer."""
+_CHANGE_TERMS = frozenset(terms_of("change develop evolve shift"))
+_ASKING_CHANGE = _ASKING.union(terms_of("plan schedule state value"))
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+
+
+class Text(NamedTuple):
+    """What an answer may quote."""
+
+    text: str
+    occurred_at: str = ""
+    is_history: bool = False
+
+
+class MapFact(NamedTuple):
+    """A fact of the map, with what it rests on."""
+
+    text: str
+    occurred_at: str = ""
+    sources: tuple[str, ...] = ()
+    is_history: bool = False
+
+
+class GivenMap(NamedTuple):
+    """The part of a context that the map is."""
+
+    text: str = ""
+    topics: Sequence[str] = ()
+    """Of the whole, a line a category."""
+    facts: Sequence[MapFact] = ()
+    """Those of the whole before those of areas."""
 
 
 def answer_prompt(prompt: str) -> str:
     """Answer a whole user prompt: the question, and the context after it in any of the forms that recall writes."""
     question, context = _split(prompt)
-    return extract_answer(question, _passages(context))
+    return extract_answer(question, [Text(block) for block in blocks_of(context)])
 
 
 def _split(prompt: str) -> tuple[str, str]:
@@ -58,70 +96,141 @@ def _split(prompt: str) -> tuple[str, str]:
     return _LABEL.sub("", question), context
 
 
-def _passages(context: str) -> list[str]:
+def blocks_of(context: str) -> list[str]:
     """The texts of a context without its frame."""
     plain = _FRAME.sub("", context)
     return [block for block in re.split(r"\n\s*\n", plain) if block.strip()]
 
 
-def extract_answer(question: str, passages: Sequence[str]) -> str:
-    """The sentences of `passages` that support an answer best, quoted in their order.
+# --- about the whole -------------------------------------------------------------------------------
+
+
+def asks_for_overview(question: str) -> bool:
+    """Whether a question has no word of its own, so that no sentence of the texts could be told from another by it."""
+    return any(map(str.isalpha, question)) and _OVERVIEW_TERMS.issuperset(terms_of(question))
+
+
+def quote_map(given: GivenMap) -> str:
+    """What the map says of the whole: topics, then facts with date and documents, what holds before history."""
+    told: dict[str, MapFact] = {}
+    for fact in given.facts:
+        if not is_order(fact.text):
+            told.setdefault(fact.text, fact)
+    facts = sorted(told.values(), key=lambda fact: fact.is_history)[:_MAX_FACTS]
+    return "\n".join([_OF_THE_MAP, *(f"- {topic}" for topic in given.topics), *map(_with_origin, facts)])
+
+
+def _with_origin(fact: MapFact) -> str:
+    more = len(fact.sources) - _MAX_SOURCES
+    rest = f"{more} more" if more > 0 else ""
+    named = ", ".join(part for part in (fact.occurred_at, *fact.sources[:_MAX_SOURCES], rest) if part)
+    quote = f"- {_EARLIER if fact.is_history else ''}“{shorten(fact.text, _LONGEST)}”"
+    return f"{quote} ({named})" if named else quote
+
+
+# --- about one thing -------------------------------------------------------------------------------
+
+
+def extract_answer(question: str, texts: Sequence[Text]) -> str:
+    """The sentences of texts that support an answer best, quoted, what holds before what it replaced.
 
     Args:
         question: in any language.
-        passages: texts in the order of time or of relevance; of equally fit ones the later wins.
+        texts: of equally fit sentences the later wins, by date and then by place.
     """
-    told = _told(passages)
+    told = _told(texts)
     sentences = list(told)
-    terms = frozenset(terms_of(question))
-    scores = _scores(question, terms - _ASKING or terms, sentences)
+    scores = _scores(question, sentences)
     best = max(scores, default=0.0)
     least = _LEAST_COVER if question.isascii() or _is_latin(question) else _LEAST_COVER_UNSTEMMED
     if best < least:
         return NO_ANSWER
-    ranked = sorted(range(len(sentences)), key=lambda place: (-scores[place], -place))
+    by_time = sorted(range(len(sentences)), key=lambda place: (told[sentences[place]].occurred_at, place), reverse=True)
     chosen: list[int] = []
-    for place in ranked[: 4 * _MAX_SENTENCES]:
+    limit = _MAX_STEPS if _asks_for_change(terms_of(question)) else _MAX_SENTENCES
+    for place in sorted(by_time, key=lambda place: -scores[place])[: 4 * limit]:
         fits = scores[place] >= max(least, best * _CLOSE)
-        if fits and len(chosen) < _MAX_SENTENCES and not _repeats(place, chosen, sentences):
+        if fits and len(chosen) < limit and not _repeats(place, chosen, sentences):
             chosen.append(place)
-    return _OPENING + _quoted([sentences[place] for place in sorted(chosen)], told)
+    fitting = {sentences[place] for place, score in enumerate(scores) if score > 0}
+    return _OPENING + _quoted([sentences[place] for place in by_time if place in chosen], told, fitting)
 
 
 def _is_latin(text: str) -> bool:
     return sum("a" <= letter <= "ɏ" for letter in text.lower()) * 2 > len(text)
 
 
-def _quoted(chosen: Sequence[str], told: dict[str, bool]) -> str:
-    """The sentences in quotation marks, history marked as such, and what says that one of them is no longer so."""
-    current = [text for text, is_history in list(told.items())[:_MAX_COMPARED] if not is_history]
-    later = dict.fromkeys(current[n] for text in chosen for n in changes_of(text, current) if current[n] not in chosen)
-    quotes = [f"{_EARLIER if told[text] else ''}“{shorten(text, _LONGEST)}”" for text in chosen]
-    return " ".join([*quotes, *(f"But also: “{shorten(text, _LONGEST)}”" for text in list(later)[:2])])
+def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) -> str:
+    """The sentences in quotation marks, after what says that one of them is no longer so; history is marked."""
+    later = _what_changed(chosen, told)
+    changes = [text for texts in later.values() for text in texts if text not in chosen]
+    first = [text for text in dict.fromkeys(changes) if text in fitting][:_MAX_CHANGES]
+    history = {text for text in (*chosen, *first) if told[text].is_history or later.get(text)}
+    newest_first = sorted((*first, *chosen), key=lambda text: told[text].occurred_at, reverse=True)
+    beside = [text for text in dict.fromkeys(changes) if text not in fitting][:_MAX_CHANGES]
+    quotes = [
+        *(_quote(text) for text in newest_first if text not in history),
+        *(f"{_EARLIER}{_quote(text)}" for text in newest_first if text in history),
+        *(f"But also: {_quote(text)}" for text in beside),
+    ]
+    return " ".join(quotes)
 
 
-def _told(passages: Sequence[str]) -> dict[str, bool]:
-    """Each sentence once, with whether the map calls it history."""
-    told: dict[str, bool] = {}
-    for passage in passages:
-        for sentence in sentences_of(passage):
-            text = sentence.text.removeprefix(_EARLIER)
-            if sentence.kind != "heading" and not is_order(text):
-                told[text] = told.get(text, False) or text != sentence.text
+def _quote(text: str) -> str:
+    return f"“{shorten(text, _LONGEST)}”"
+
+
+def _what_changed(chosen: Sequence[str], told: Mapping[str, Text]) -> dict[str, list[str]]:
+    """For each sentence, and for what changed it, what says that it is no longer so."""
+    compared = [Statement(one.text, one.occurred_at) for one in told.values()][:_MAX_COMPARED]
+    later: dict[str, list[str]] = {}
+    waiting = list(chosen)
+    while waiting:
+        text = waiting.pop()
+        if text in later:
+            continue
+        later[text] = [compared[n].text for n in changes_of(Statement(text, told[text].occurred_at), compared)]
+        waiting.extend(later[text])
+    return later
+
+
+def _told(texts: Sequence[Text]) -> dict[str, Text]:
+    """Each sentence once, with the first date that is known of it, and whether the map calls it history."""
+    told: dict[str, Text] = {}
+    for one in texts:
+        for sentence in sentences_of(one.text):
+            if sentence.kind != "heading" and not is_order(sentence.text):
+                before = told.get(sentence.text, Text(sentence.text))
+                told[sentence.text] = Text(
+                    sentence.text, before.occurred_at or one.occurred_at, before.is_history or one.is_history
+                )
     return told
 
 
-def _scores(question: str, wanted: frozenset[str], sentences: Sequence[str]) -> list[float]:
+def _scores(question: str, sentences: Sequence[str]) -> list[float]:
     """Share of the question's weight that each sentence has; rare words weigh more."""
-    bags = [frozenset(terms_of(text)) for text in sentences]
-    frequency = Counter(term for bag in bags for term in sorted(bag & wanted))
+    asked = frozenset(terms_of(question))
+    wanted = asked - (_ASKING_CHANGE if _asks_for_change(asked) else _ASKING) or asked
+    bags = [wanted.intersection(_terms_told(text, wanted)) for text in sentences]
+    frequency = Counter(term for bag in bags for term in sorted(bag))
     weights = {term: math.log(1 + len(bags) / (1 + frequency[term])) + 0.3 for term in wanted}
     total = sum(weights[term] for term in sorted(wanted)) or 1.0
-    scores = []
-    for bag, text in zip(bags, sentences, strict=True):
-        cover = sum(weights[term] for term in sorted(bag & wanted)) / total
-        scores.append(cover * _kind_factor(question, text))
-    return scores
+    return [
+        sum(weights[term] for term in sorted(bag)) / total * _kind_factor(question, text)
+        for bag, text in zip(bags, sentences, strict=True)
+    ]
+
+
+def _asks_for_change(asked: Iterable[str]) -> bool:
+    return not _CHANGE_TERMS.isdisjoint(asked)
+
+
+def _terms_told(text: str, wanted: Set[str]) -> list[str]:
+    """The terms of a sentence; one that tells of a change, or what was so at a time, says so in whatever words."""
+    asked_change = wanted & _CHANGE_TERMS
+    values = values_of(text) if asked_change else None
+    tells = values and (tells_change(text) or values.dates or values.weekdays or values.times or values.amounts)
+    return [*terms_of(text), *(sorted(asked_change) if tells else [])]
 
 
 def _kind_factor(question: str, text: str) -> float:

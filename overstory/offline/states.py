@@ -87,21 +87,24 @@ def find_superseded(statements: Sequence[Statement]) -> dict[int, int]:
     return _with_chains(pairs, readings)
 
 
-def changes_of(text: str, others: Sequence[str]) -> list[int]:
-    """Places of those of `others` that say that `text` is no longer so, whatever their order.
+def changes_of(statement: Statement, others: Sequence[Statement]) -> list[int]:
+    """Places of those of `others` that say that a statement is no longer so; where neither is dated, whatever their order.
 
     Of several, those that another one of them overtakes are left out.
     """
-    readings = [_read(other) for other in others]
-    found = [n for n, after in enumerate(readings) if _overtakes(_read(text), after)]
-    last = [n for n in found if not any(_overtakes(readings[n], readings[m]) for m in found if m != n)]
+    found = [n for n, other in enumerate(others) if _overtakes(statement, other)]
+    last = [n for n in found if not any(_overtakes(others[n], others[m]) for m in found if m != n)]
     return last or found
 
 
-def _overtakes(before: _Reading, after: _Reading) -> bool:
+def _overtakes(early: Statement, late: Statement) -> bool:
+    before, after = _read(early.text), _read(late.text)
     if before is after or before.uncertain or after.uncertain or not (after.changes or after.ends):
         return False
-    return _says_otherwise(before, after, frozenset(), ordered=True)
+    if early.occurred_at and late.occurred_at and late.occurred_at < early.occurred_at:
+        return False
+    one_is_dated = bool(early.occurred_at) != bool(late.occurred_at)
+    return _says_otherwise(before, after, frozenset(), ordered=not one_is_dated)
 
 
 def tells_change(text: str) -> bool:

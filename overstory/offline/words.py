@@ -78,6 +78,20 @@ sundays montag dienstag mittwoch donnerstag freitag samstag sonntag
 """)
 CALENDAR_WORDS = frozenset(MONTHS) | frozenset(WEEKDAYS)
 
+OVERVIEW_WORDS = word_set("dataset documents everything main overview summarise summarize summary themes topics")
+"""Words that ask about a dataset as a whole and need not stand in it."""
+OVERVIEW_FRAME_WORDS = word_set("""
+brief briefly change changed changes collection content contents cover covers current currently data deal deals describe
+describes detail details develop developed discuss discussed document essence explain file files general gist give
+happen happened happening happens highlights important information key know latest learn main major new news notes
+outline plan plans point points project question read short situation stand stands state status story sum summarised
+summarized talk talks tell text texts theme time topic today understand update whole world
+fasse gib geht inhalt lage plan pläne stand themen thema überblick worum zusammen zusammenfassung
+agit s'agit aperçu essentiel parle quoi résumé résume résumer sujet sujets thème thèmes vue
+contenido resumen resume resumir tema temas trata
+""")
+"""Words beside which a question needs none of these, and which by themselves say nothing of what it is about."""
+
 NOT_NAMES = word_set("""
 agenda answer appendix attachment attendees background caption chapter conclusion contents copyright date dear decision
 discussion draft example figure first firstly second secondly third thirdly finally lastly hello hi introduction item
