@@ -24,12 +24,13 @@ from uuid import UUID
 
 from overstory import ids
 from overstory.errors import StoreError
+from overstory.indexing.rendering import CURRENT, EARLIER
 from overstory.models import Fact, GlobalContextSummary, Hit
 from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
-from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, clean_name, least_budget
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, clean_fact, clean_name, clean_source, least_budget
 from .prelude import LEFT_OUT, PRELUDE_PART, Area, LocalT, Prelude, fit_prelude, noted, shorter, without_prelude
 from .question import ADAPTIVE, Question
 from .ranking import word_weights
@@ -59,7 +60,7 @@ _LEAST_ROOM: Final = 25
 """Tokens that a fact with its origin takes at least."""
 _BLANK_LINE = estimate_tokens("\n\n")
 _HEADING = estimate_tokens(f"\n\n{RELEVANT_AREAS}\n")
-_MARK = len("Earlier: ")
+_MARK = len(EARLIER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,10 +314,10 @@ def render_areas(chosen: Sequence[FactCandidate], topics: int) -> tuple[Area, ..
     rows = {}
     for one, mark in zip(in_order, marks, strict=True):
         rows[one.area.id] = one.area
-        lines.setdefault(one.area.id, []).append(f"- {mark}{one.origin}{clean_name(one.fact.text)}")
+        lines.setdefault(one.area.id, []).append(f"- {mark}{one.origin}{clean_fact(one.fact.text)}")
     headings = {key: _heading(row, topics) for key, row in rows.items()}
     return tuple(
-        Area(row, 0.0, clean_markdown("\n".join([*filter(None, [headings[key]]), *lines[key]])))
+        Area(row, 0.0, clean_area("\n".join([*filter(None, [headings[key]]), *lines[key]])))
         for key, row in rows.items()
     )
 
@@ -325,13 +326,13 @@ def _marks(facts: Sequence[Fact]) -> list[str]:
     history = find_superseded([Statement(fact.text, fact.occurred_at, str(fact.summary_ids[:1])) for fact in facts])
     current = set(history.values()) - history.keys()
     return [
-        "Earlier: " if place in history or fact.superseded else "Current: " if place in current else ""
+        EARLIER if place in history or fact.superseded else CURRENT if place in current else ""
         for place, fact in enumerate(facts)
     ]
 
 
 def _origin(fact: Fact, sources: Mapping[UUID, str]) -> str:
-    names = dict.fromkeys(clean_name(sources[leaf]) for leaf in fact.summary_ids if sources.get(leaf))
+    names = dict.fromkeys(clean_source(sources[leaf]) for leaf in fact.summary_ids if sources.get(leaf))
     parts = [part for part in (fact.occurred_at, next(iter(names), "")) if part]
     return f"{', '.join(parts)}: " if parts else ""
 

@@ -10,7 +10,8 @@
     Anna Hofer --[works_on]--> Northstar
 
 Names are put on one line and lose every mark of ours; texts keep their lines. What could be read as a mark gets
-one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`. Nothing else is changed.
+one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`, and where a line or fact begins `Earlier\\:`,
+`source\\:`; in the name of a document `\\, 2031-01-01`, at the end of a title `\\(2031-01-01)`. Nothing else is changed.
 """
 
 import re
@@ -42,6 +43,16 @@ _ARROW = re.compile(r"--(?=\[)|\](?=-->)")
 _HEADING = r"(world\s+summary|relevant\s+areas|nodes?|connections)(\s*):"
 _HEADING_ANYWHERE = re.compile(rf"(?<![^\W_]){_HEADING}", re.IGNORECASE)
 _HEADING_LINE = re.compile(rf"^((?:[^\w\n]|_)*){_HEADING}", re.IGNORECASE | re.MULTILINE)
+_MARK_LINE = re.compile(
+    r"^((?:[^\w\n]|_)*)(earlier|current|facts|this (?:area of the )?dataset\b[^:\n]{0,80}|source|summary of what was found|"
+    r"the conversation so far|the question is|answer it from this context)(\s*):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COLON = re.compile(r"(?<!\\):(?=\s|$)")
+_DATE = r"\d{4}-\d\d(?:-\d\d(?:T[^\s,)]*)?)?"
+_DATE_ALONE = re.compile(rf"^(?={_DATE}(?:[\s,]|$))|(?=,\s*{_DATE}(?:[\s,]|$))")
+_DATE_BEFORE = re.compile(rf"^(?={_DATE}\s*[,:])")
+_DATE_BEHIND = re.compile(rf"(?=\({_DATE}\)\W*$)")
 _MARKDOWN_LINE = re.compile(r"^([^\S\n]*)(#{1,6}(?:[^\S\n]|$)|---+[^\S\n]*$|===+[^\S\n]*$)", re.MULTILINE)
 _WORD = re.compile(rf"[^\W\d_]{{{_FREQUENT_WORD_LETTERS},}}")
 
@@ -53,14 +64,22 @@ def clean_name(name: str) -> str:
         line = line[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"
     line = _FENCE.sub(r"\1\\\2", line)
     line = _ARROW.sub(lambda mark: {"--": "--\\", "]": "]\\"}[mark[0]], line)
-    return _HEADING_ANYWHERE.sub(r"\1\2\\:", line)
+    return _MARK_LINE.sub(r"\1\2\3\\:", _HEADING_ANYWHERE.sub(r"\1\2\\:", line))
+
+
+def clean_source(source: str) -> str:
+    """What a document is called, as `clean_name` gives it: no date and no mark stands in it as ours do beside it."""
+    return _DATE_ALONE.sub(r"\\", _COLON.sub(r"\:", clean_name(source)))
+
+
+def clean_fact(text: str) -> str:
+    """A fact on one line, without any mark or date of ours before it."""
+    return _DATE_BEFORE.sub(r"\\", clean_name(text))
 
 
 def clean_text(text: str) -> str:
-    """A text with its lines, none of which is a heading or a fence of ours."""
-    lines = "\n".join(text.splitlines()).strip()
-    lines = _FENCE.sub(r"\1\\\2", lines)
-    return _HEADING_LINE.sub(r"\1\2\3\\:", lines)
+    """A text with its lines, none of which is a heading, a mark or a fence of ours."""
+    return _MARK_LINE.sub(r"\1\2\3\\:", _without_headings(text))
 
 
 def clean_markdown(text: str) -> str:
@@ -68,11 +87,22 @@ def clean_markdown(text: str) -> str:
     return _MARKDOWN_LINE.sub(r"\1\\\2", clean_text(text))
 
 
+def clean_area(text: str) -> str:
+    """A text of the index, whose marks are ours: its facts lost theirs when it was rendered."""
+    return _MARKDOWN_LINE.sub(r"\1\\\2", _without_headings(text))
+
+
+def _without_headings(text: str) -> str:
+    lines = "\n".join(text.splitlines()).strip()
+    lines = _FENCE.sub(r"\1\\\2", lines)
+    return _HEADING_LINE.sub(r"\1\2\3\\:", lines)
+
+
 def title_of(node: Node) -> str:
     """What a node is called: an entity by its name, a text by its first words, its commonest ones and its date."""
     if isinstance(node, Entity):
-        return clean_name(node.name)
-    return clean_name(_text_title(node))
+        return _undated(clean_name(node.name))
+    return _text_title(node)
 
 
 def titles_of(fragment: Fragment) -> dict[UUID, str]:
@@ -87,7 +117,12 @@ def _text_title(node: DocumentChunk | TextSummary) -> str:
     frequent = Counter(word.lower() for word in _WORD.findall(node.text)).most_common(_FREQUENT_WORDS)
     common = f" [{', '.join(word for word, _ in frequent)}]" if frequent else ""
     date = f" ({node.occurred_at})" if node.occurred_at else ""
-    return f"{start}{common}{date}"
+    return f"{_undated(clean_name(f'{start}{common}'))}{date}"
+
+
+def _undated(title: str) -> str:
+    """A title that does not end with a date as ours do."""
+    return _DATE_BEHIND.sub(r"\\", title)
 
 
 def content_of(node: Node, texts: Sequence[str] = ()) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from overstory.indexing.pending import count_pending
-from overstory.models import DocumentChunk, Entity, Generation, Manifest, TextSummary
+from overstory.indexing.rendering import unmarked
+from overstory.models import DocumentChunk, Entity, Fact, Generation, Manifest, TextSummary
 from overstory.offline.answers import GivenMap, MapFact
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
-from .context import clean_name, titles_of
+from .context import clean_area, clean_fact, clean_name, clean_source, titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
 from .sources import sources_of
@@ -75,18 +76,23 @@ def map_of(prelude: Prelude) -> GivenMap:
             MapFact(fact.text, fact.occurred_at, _documents(fact.summary_ids, prelude.sources), fact.superseded)
             for area in (*([root] if root else []), *prelude.areas)
             for fact in area.row.content.facts
-            if fact.text in area.text
+            if _is_shown(fact, area)
         ],
     )
 
 
 def _documents(leaves: Iterable[UUID], sources: Mapping[UUID, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(clean_name(sources[leaf]) for leaf in leaves if sources.get(leaf)))
+    return tuple(dict.fromkeys(clean_source(sources[leaf]) for leaf in leaves if sources.get(leaf)))
 
 
 def _shown_leaves(area: Area) -> set[UUID]:
     """The summaries under those facts that are in the text as it is given."""
-    return {leaf for fact in area.row.content.facts if fact.text in area.text for leaf in fact.summary_ids}
+    return {leaf for fact in area.row.content.facts if _is_shown(fact, area) for leaf in fact.summary_ids}
+
+
+def _is_shown(fact: Fact, area: Area) -> bool:
+    """Whether a fact is in the text of an area, in one of the forms in which areas tell their facts."""
+    return any(form in area.text for form in (fact.text, clean_fact(fact.text), clean_area(unmarked(fact.text))))
 
 
 def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:

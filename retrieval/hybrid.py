@@ -32,7 +32,7 @@ from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
-from .context import clean_markdown, clean_name, join, section, shorten
+from .context import clean_fact, clean_markdown, clean_name, join, section, shorten
 from .evidence import areas_of, map_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_ranked
@@ -177,9 +177,9 @@ def _facts(sentences: Sequence[_Sentence], said: set[str]) -> list[str]:
 
 def _sentence(connection: Connection) -> str:
     if connection.text.strip():
-        return clean_name(connection.text)
+        return clean_fact(connection.text)
     ends = [end.name if isinstance(end, Entity) else "" for end in (connection.source, connection.target)]
-    return clean_name(f"{ends[0]} {connection.relationship_name.replace('_', ' ')} {ends[1]}")
+    return clean_fact(f"{ends[0]} {connection.relationship_name.replace('_', ' ')} {ends[1]}")
 
 
 # --- giving ----------------------------------------------------------------------------------------

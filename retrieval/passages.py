@@ -10,7 +10,7 @@ from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 
-from .context import clean_markdown, clean_name, clean_text, join, least_budget, shorten
+from .context import clean_markdown, clean_source, clean_text, join, least_budget, shorten
 from .evidence import passages_of
 from .projections import UNREAD, in_node_set, nearest
 from .relevance import has_to_do_with
@@ -100,7 +100,7 @@ def _joined(passages: Iterable[Passage]) -> str:
 
 def render_passage(passage: Passage) -> str:
     """A passage under its source and date."""
-    origin = ", ".join(part for part in (clean_name(passage.source), passage.occurred_at) if part)
+    origin = ", ".join(part for part in (clean_source(passage.source), passage.occurred_at) if part)
     text = clean_markdown(passage.text)
     return f"source: {origin}\n{text}" if origin else text
 

@@ -23,7 +23,7 @@ from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_markdown, join
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, join
 from .projections import covers_dataset
 from .question import PLAIN
 from .scene import QueryVector, Scene
@@ -96,7 +96,7 @@ async def _read(scene: Scene, root_id: UUID, generation: int) -> Prelude:
     async with wave() as group:
         root = group.create_task(scene.tenant.areas([root_id], generation))
         areas = group.create_task(find_areas(scene.tenant, scene.vector, scene.dataset.id, generation, count))
-    served = [Area(row, 0.0, clean_markdown(row.text)) for row in root.result() if _served(row)]
+    served = [Area(row, 0.0, clean_area(row.text)) for row in root.result() if _served(row)]
     given = [area.row for area in (*served, *areas.result())]
     return Prelude(
         root=served[0] if served else None,
@@ -139,7 +139,7 @@ async def find_areas(tenant: Tenant, vector: QueryVector, dataset_id: UUID, gene
     while count > 0:
         found = await tenant.search_rows(GlobalContextSummary, await vector.get(), limit, generation=generation)
         candidates = [
-            Area(row, distance, clean_markdown(row.text))
+            Area(row, distance, clean_area(row.text))
             for row, distance in found
             if not row.is_root and row.dataset_id == dataset_id and _served(row)
         ]
@@ -263,7 +263,7 @@ def shorter(area: Area, budget_tokens: int) -> Area | None:
         return area
     content = replace(area.row.content, categories=())
     for count in range(len(content.facts), 0, -1):
-        text = clean_markdown(render_area(replace(content, facts=content.facts[:count]), is_root=area.row.is_root))
+        text = clean_area(render_area(replace(content, facts=content.facts[:count]), is_root=area.row.is_root))
         if estimate_tokens(text) <= budget_tokens:
             return area._replace(text=text)
     return None

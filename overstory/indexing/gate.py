@@ -163,10 +163,11 @@ def accept(draft: AreaDraft, task: AreaTask) -> AreaContent:
 
 
 def _tidied(fact: DraftFact, inputs: dict[int, AreaInput]) -> DraftFact:
-    text = _tidy(fact.text)
     numbers = tuple(sorted({number for number in fact.inputs if number in inputs}))
     history = bool(numbers) and all(inputs[number].superseded for number in numbers)
-    return DraftFact(text=text, inputs=numbers, superseded=fact.superseded or history or _is_marked(fact.text))
+    marked = _is_marked(fact.text) and not any(EARLIER in inputs[number].text for number in numbers)
+    text = _tidy(fact.text).removeprefix(EARLIER if marked else "")
+    return DraftFact(text=text.strip(), inputs=numbers, superseded=fact.superseded or history or marked)
 
 
 def _merged(first: DraftFact, second: DraftFact) -> DraftFact:
@@ -208,11 +209,11 @@ def _said(given: AreaInput) -> str:
 
 
 def _tidy(text: str) -> str:
-    text = _MARKS.sub("", _LIST_MARK.sub("", _line(text)))
-    return text[len(EARLIER) :].strip() if _is_marked(text) else text.strip()
+    return _MARKS.sub("", _LIST_MARK.sub("", _line(text))).strip()
 
 
 def _is_marked(text: str) -> bool:
+    """Whether the writer says so; where an input has the word itself, it is the document's."""
     return text.lstrip("-*• ").startswith(EARLIER)
 
 

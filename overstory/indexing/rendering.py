@@ -1,11 +1,16 @@
 """From an area's structure to its text: the one form in which buckets and roots are read."""
 
+import re
+
 from overstory.models import AreaContent, Fact
 
 BUCKET_HEADING = "This area of the dataset is about:"
 ROOT_HEADING = "This dataset is about:"
 FACTS_HEADING = "Facts:"
 EARLIER = "Earlier: "
+CURRENT = "Current: "
+"""What stands before a fact, where another one gives a later or an earlier value."""
+_MARK = re.compile(r"^([\W_]*(?:earlier|current)\s*):", re.IGNORECASE)
 
 
 def render_area(content: AreaContent, *, is_root: bool) -> str:
@@ -13,10 +18,15 @@ def render_area(content: AreaContent, *, is_root: bool) -> str:
     if not content.facts:
         return ""
     heading = ROOT_HEADING if is_root else BUCKET_HEADING
-    categories = [f"- {category.name}: {', '.join(category.topics)}" for category in content.categories]
+    categories = [f"- {unmarked(category.name + ':')} {', '.join(category.topics)}" for category in content.categories]
     facts = [render_fact(fact) for fact in content.facts]
     return "\n".join([heading, *categories, "", FACTS_HEADING, *facts])
 
 
 def render_fact(fact: Fact) -> str:
-    return f"- {EARLIER if fact.superseded else ''}{fact.text}"
+    return f"- {EARLIER if fact.superseded else ''}{unmarked(fact.text)}"
+
+
+def unmarked(text: str) -> str:
+    """A text that does not begin with a mark of ours: one of its own gets a backslash."""
+    return _MARK.sub(r"\1\\:", text)

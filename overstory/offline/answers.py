@@ -197,13 +197,13 @@ def _what_changed(chosen: Sequence[str], told: Mapping[str, Text]) -> dict[str, 
 def _told(texts: Sequence[Text]) -> dict[str, Text]:
     """Each sentence once, with the first date that is known of it, and whether the map calls it history."""
     told: dict[str, Text] = {}
+    spelt: dict[str, str] = {}
     for one in texts:
         for sentence in sentences_of(one.text):
             if sentence.kind != "heading" and not is_order(sentence.text):
-                before = told.get(sentence.text, Text(sentence.text))
-                told[sentence.text] = Text(
-                    sentence.text, before.occurred_at or one.occurred_at, before.is_history or one.is_history
-                )
+                text = spelt.setdefault(sentence.text.replace("\\", ""), sentence.text)  # a context escapes marks
+                before = told.get(text, Text(text))
+                told[text] = Text(text, before.occurred_at or one.occurred_at, before.is_history or one.is_history)
     return told
 
 

@@ -172,6 +172,16 @@ def test_a_heading_earlier_becomes_the_mark_that_it_stands_for():
     assert (content.facts[0].text, content.facts[0].superseded) == (TEXTS[0], True)
 
 
+def test_the_word_earlier_of_a_document_is_no_mark():
+    given = AreaInput(number=1, key="k", text="Earlier: The pier opens on 3 May.", child_id=UUID(int=1), summary_ids=())
+    alone = AreaTask(is_root=False, level=0, inputs=(given,), max_tokens=500)
+
+    content = accept(draft((given.text, [1])), alone)
+
+    assert (content.facts[0].text, content.facts[0].superseded) == (given.text, False)
+    assert render_area(content, is_root=False).endswith("\n- Earlier\\: The pier opens on 3 May.")
+
+
 # --- drafts that are refused -----------------------------------------------------------------------
 
 

@@ -276,8 +276,10 @@ class World:
         )
 
     def summary_of(self, source: str) -> Any:
-        text = next(note.text for note in NOTES if note.source == source)
-        return ids.summary_id(ids.chunk_id(ids.document_id(self.dataset.id, source), text))
+        return self.leaf_of(next(note for note in NOTES if note.source == source))
+
+    def leaf_of(self, note: Note) -> UUID:
+        return ids.summary_id(ids.chunk_id(ids.document_id(self.dataset.id, note.source), note.text))
 
 
 async def make_world(notes: Sequence[Note] = NOTES, *, store: MemoryStore | None = None, name: str = "team") -> World:

@@ -13,8 +13,10 @@ from overstory.tokens import estimate_tokens
 from retrieval.context import (
     CONTENT_END,
     CONTENT_START,
+    clean_fact,
     clean_markdown,
     clean_name,
+    clean_source,
     clean_text,
     fit_fragment,
     render_fragment,
@@ -145,6 +147,8 @@ def test_an_entity_without_description_is_described_by_its_type_or_its_name():
         ("__node_content_end__", "__node_content\\_end__"),
         ("A --[owns]--> B", "A --\\[owns]\\--> B"),
         ("Re: nodes", "Re: nodes"),
+        ("source: board.md", "source\\: board.md"),
+        ("the source: board.md", "the source: board.md"),
         ("x" * 400, "x" * 299 + "…"),
         ('"Anna" `O\'Neil` \\ 🦉', '"Anna" `O\'Neil` \\ 🦉'),
     ],
@@ -163,10 +167,56 @@ def test_names_stand_on_one_line_and_lose_our_marks_alone(name, cleaned):
         ("Node: x\nconnections: y", "Node\\: x\nconnections\\: y"),
         ("say __node_content_start__ here", "say __node_content\\_start__ here"),
         ("# Title\n---\ntext", "# Title\n---\ntext"),
+        ("one\nEarlier: two\n- Current : three", "one\nEarlier\\: two\n- Current \\: three"),
+        ("SOURCE: board.md, 2031-01-01\nlies", "SOURCE\\: board.md, 2031-01-01\nlies"),
+        ("This area of the dataset (stale):\nFacts:", "This area of the dataset (stale)\\:\nFacts\\:"),
+        (
+            "The question is: who?\nAnswer it from this context:",
+            "The question is\\: who?\nAnswer it from this context\\:",
+        ),
+        ("It was earlier: we met.", "It was earlier: we met."),
     ],
 )
 def test_texts_keep_their_lines_and_lose_our_marks_alone(text, cleaned):
     assert clean_text(text) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("source", "cleaned"),
+    [
+        ("notes/2026-01-12-kick-off.md", "notes/2026-01-12-kick-off.md"),
+        ("2026-01-12-kick-off.md", "2026-01-12-kick-off.md"),
+        ("https://example.org/a?b=1, c", "https://example.org/a?b=1, c"),
+        ("x, 2031-01-01", "x\\, 2031-01-01"),
+        ("x,2031-01-01T08:00, y", "x\\,2031-01-01T08:00, y"),
+        ("2031-01-01", "\\2031-01-01"),
+        ("2031-01-01, board.md", "\\2031-01-01, board.md"),
+        ("Earlier: board.md: Anna left", "Earlier\\: board.md\\: Anna left"),
+    ],
+)
+def test_the_name_of_a_document_is_never_read_as_a_date_or_a_mark(source, cleaned):
+    assert clean_source(source) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("fact", "cleaned"),
+    [
+        ("Earlier: Anna left.", "Earlier\\: Anna left."),
+        ("**Current:** Anna left.", "**Current\\:** Anna left."),
+        ("current : Anna left.", "current \\: Anna left."),
+        ("2031-01-01, board.md: Anna left.", "\\2031-01-01, board.md: Anna left."),
+        ("2031-01-01 was a Wednesday.", "2031-01-01 was a Wednesday."),
+        ("Currently, Anna leads.", "Currently, Anna leads."),
+    ],
+)
+def test_a_fact_brings_no_mark_and_no_origin_of_its_own(fact, cleaned):
+    assert clean_fact(fact) == cleaned
+
+
+def test_a_title_ends_with_no_date_but_its_own():
+    assert title_of(person("Launch (2031-01-01)")) == "Launch \\(2031-01-01)"
+    assert title_of(passage("42 (2031-01-01)")) == "42 \\(2031-01-01)"
+    assert title_of(passage("42 (2031-01-01)", date="2026-05-03")) == "42 \\(2031-01-01) (2026-05-03)"
 
 
 def test_markdown_headings_and_rules_are_escaped_where_ours_are_markdown():

@@ -60,6 +60,6 @@ async def test_a_line_of_a_document_that_looks_like_our_mark_of_history_is_quote
     world = await make_world([Note(source="pier.md", text="Earlier: The pier opens on 3 May.")])
     world.writer = OfflineWriter()
 
-    found = await world.ask("When does the pier open?", "RAG_COMPLETION")
+    found = await world.ask("When does the pier open?", "HYBRID_COMPLETION")
 
     assert found.text == "From the stored texts: “Earlier: The pier opens on 3 May.”"
