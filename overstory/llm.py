@@ -396,10 +396,11 @@ async def close() -> None:
 
     clients = load_litellm().in_memory_llm_clients_cache
     suffix = f"-{running_loop_token()}"
-    for key in [key for key in clients.cache_dict if str(key).endswith(suffix)]:
-        client = clients.cache_dict.pop(key)
-        clients.ttl_dict.pop(key, None)
-        await _close(getattr(client, "client", client))
+    async with contextlib.AsyncExitStack() as closers:
+        for key in [key for key in clients.cache_dict if str(key).endswith(suffix)]:
+            client = clients.cache_dict.pop(key)
+            clients.ttl_dict.pop(key, None)
+            closers.push_async_callback(_close, getattr(client, "client", client))
 
 
 async def _close(client: Any) -> None:

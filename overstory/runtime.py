@@ -4,8 +4,8 @@ import asyncio
 import os
 import sys
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -35,7 +35,7 @@ class Runtime:
     """Room for a model's answer that is not stored yet: a kill costs no more of them, however slow the disk is."""
     found: dict[tuple[UUID, str | UUID], Dataset] = field(default_factory=dict)
     """What a user's name for a dataset last meant: a guess, to ask more at once."""
-    _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    _closers: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def keep_found(self, user_id: UUID, name: str | UUID, dataset: Dataset) -> None:
         if len(self.found) >= _MOST_FOUND:
@@ -43,8 +43,8 @@ class Runtime:
         self.found[user_id, name] = dataset
 
     async def close(self) -> None:
-        for closer in self._closers:
-            await closer()
+        """Close everything, whatever of it fails; the error is raised then."""
+        await self._closers.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,8 @@ def _open(settings: Settings) -> Runtime:
     if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
         from overstory import llm
 
-        runtime._closers.append(llm.close)
-    runtime._closers.append(runtime.store.close)
+        runtime._closers.push_async_callback(llm.close)
+    runtime._closers.push_async_callback(runtime.store.close)
     return runtime
 
 
@@ -183,10 +183,11 @@ async def _close_with_loop(opened: _Opened) -> None:
         try:
             yield
         finally:
-            for opening in await asyncio.gather(*opened.values(), return_exceptions=True):
-                if isinstance(opening, Runtime):
-                    await opening.close()
-            opened.clear()
+            async with AsyncExitStack() as closers:
+                for opening in await asyncio.gather(*opened.values(), return_exceptions=True):
+                    if isinstance(opening, Runtime):
+                        closers.push_async_callback(opening.close)
+                opened.clear()
 
     generator = guard()
     await anext(generator)

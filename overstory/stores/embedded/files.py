@@ -4,7 +4,7 @@ import os
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import apsw
@@ -62,8 +62,9 @@ class OpenFiles:
             database.close()
 
     def close(self) -> None:
-        for path in list(self._files):
-            self.forget(path)
+        with ExitStack() as closers:  # each is closed, whatever of them fails
+            for path in list(self._files):
+                closers.callback(self.forget, path)
 
     def _lend(self, path: Path) -> Database:
         with self._lock:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -158,10 +158,9 @@ class EmbeddedStore:
 
     async def close(self) -> None:
         def close() -> None:
-            with translated(self._home):
-                self._files.close()
-                self._registry.close()
-                self._sessions.close()
+            with translated(self._home), ExitStack() as closers:
+                for part in (self._sessions, self._registry, self._files):
+                    closers.callback(part.close)
 
         await asyncio.to_thread(close)
 
