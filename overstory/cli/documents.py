@@ -130,7 +130,9 @@ def _ask(dataset: str) -> None:
 def _source(path: str) -> "SourceInput":
     """A path of this machine, a URL, or the text on standard input."""
     if path == "-":
-        return sys.stdin.read()
+        from overstory.indexing import reading
+
+        return reading.from_text(sys.stdin.read())
     if not path.strip():
         raise InvalidOptionError("PATH", path, "name a file, a folder or a URL, or use - for standard input")
     return path if "://" in path else Path(path)

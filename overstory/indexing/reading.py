@@ -101,7 +101,7 @@ def _outcomes(given: _Given, fetched: Mapping[str, ReadOutcome]) -> Iterator[Rea
     elif isinstance(given, SourceDocument):
         yield _unless_blank(given)
     elif isinstance(given, str) and locations.is_text(given):
-        yield _unless_blank(SourceDocument(given, title=first_heading(clean(given))))
+        yield from_text(given)
     elif (path := locations.local_path(given)) is not None:
         yield from _of_path(path, fetched)
     else:
@@ -144,6 +144,11 @@ def _open(path: Path) -> IO[bytes]:
     if not stat.S_ISREG(path.stat().st_mode):
         raise UnreadableSourceError(path.name, "not a regular file")
     return path.open("rb")
+
+
+def from_text(text: str) -> ReadOutcome:
+    """The document in a text, whatever the text looks like; its first heading is the title."""
+    return _unless_blank(SourceDocument(text, title=first_heading(clean(text))))
 
 
 def from_bytes(content: bytes, source: str) -> ReadOutcome:

@@ -49,6 +49,15 @@ def test_a_text_can_come_from_standard_input(run: Any) -> None:
     assert "main_dataset: 1 document (1 added)" in result.stdout
 
 
+@pytest.mark.parametrize("text", ["and/or", "notes.md", "https://127.0.0.1:9/notes", "."])
+def test_a_text_from_standard_input_is_a_text_whatever_it_looks_like(run: Any, text: str) -> None:
+    result = run("remember", "-", "--json", stdin=text)
+
+    [document] = json.loads(result.stdout)["documents"]
+    assert (document["status"], document["reason"]) == ("added", "")
+    assert document["source"].startswith("text:")
+
+
 def test_an_index_is_built_shown_and_sound(run: Any, indexed: str) -> None:
     tree = run("tree", "--dataset", indexed)
     verdict = run("verify", "--dataset", indexed)
