@@ -10,7 +10,7 @@ import overstory
 from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds, as_text
 from overstory.cli.performing import ExitCode, complain, finish, perform
-from overstory.cli.terminal import output
+from overstory.cli.terminal import one_line, output
 from overstory.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ async def _documents(dataset: str, offset: int, limit: int | None) -> "tuple[lis
 
 
 def forget(
-    dataset: Dataset,
+    dataset: Dataset = "",
     document: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,6 +92,16 @@ def forget(
             parser=as_text,
         ),
     ] = None,
+    session: Annotated[
+        str,
+        typer.Option(
+            "--session",
+            metavar="NAME",
+            help="A conversation, in place of a dataset.",
+            show_default=False,
+            parser=as_text,
+        ),
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget a whole dataset without being asked again.")] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="Look for the documents' own words in every row and file afterwards.")
@@ -99,10 +109,16 @@ def forget(
     wait_seconds: WaitSeconds = 0,
     json: Json = False,
 ) -> None:
-    """Remove documents, or a whole dataset.
+    """Remove documents, a whole dataset, or a conversation.
 
     Without --document the dataset goes, with all that it holds.
     """
+    if bool(dataset) == bool(session) or (session and document):
+        complain("Name what is to be forgotten: a dataset with --dataset, or a conversation with --session.")
+        raise typer.Exit(ExitCode.WRONG_USE)
+    if session:
+        _forget_session(session, json=json)
+        return
     if not document and not yes:
         _ask(dataset)
     result = perform(
@@ -118,6 +134,17 @@ def forget(
         forgotten(result, output(), whole=not document)
     if result.proof and not result.proof.forgotten:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _forget_session(session: str, *, json: bool) -> None:
+    known = perform("forget", lambda: overstory.forget_session(session), json=json)
+    if json:
+        jsonforms.write("forget", {"session": session, "forgotten": known})
+    else:
+        from overstory.cli.rendering import say
+
+        found = "is forgotten" if known else "is not known, so there was nothing to forget"
+        say(output(), f"The conversation {one_line(session)} {found}.")
 
 
 def _ask(dataset: str) -> None:

@@ -1,6 +1,7 @@
 """`overstory recall`."""
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +11,7 @@ from overstory.cli.options import DEFAULT_DATASET, Json, as_text
 from overstory.cli.performing import finish, perform, remark
 from overstory.cli.terminal import output
 
+ModeName = Literal["plain", "adaptive"]
 SearchTypeName = Literal[
     "GRAPH_COMPLETION",
     "HYBRID_COMPLETION",
@@ -47,6 +49,41 @@ def recall(
         SearchTypeName, typer.Option("--type", case_sensitive=False, help="How to look for an answer.")
     ] = "GRAPH_COMPLETION",
     top_k: Annotated[int, typer.Option("--top-k", metavar="N", help="How many connections or passages are read.")] = 15,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="TOKENS", help="How long what is read may be, about.")
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME", help="A conversation, which this goes on with.", parser=as_text),
+    ] = None,
+    node_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--node-set",
+            metavar="TAG",
+            help="Only documents with this tag; may be repeated, for one of them.",
+            parser=as_text,
+        ),
+    ] = None,
+    every_node_set: Annotated[
+        bool, typer.Option("--every-node-set", help="Only documents with all of these tags.")
+    ] = False,
+    neighborhood: Annotated[
+        int | None, typer.Option("--neighborhood", metavar="STEPS", help="Look so many steps around what matched.")
+    ] = None,
+    mode: Annotated[
+        ModeName | None, typer.Option("--mode", help="The form of the map: whole areas, or the facts that fit.")
+    ] = None,
+    areas: Annotated[
+        int | None, typer.Option("--areas", metavar="N", help="So many areas of the map, in its plain form (3).")
+    ] = None,
+    generation: Annotated[
+        int | None, typer.Option("--generation", metavar="N", help="An earlier generation that is kept.")
+    ] = None,
+    system_prompt: Annotated[
+        Path | None,
+        typer.Option("--system-prompt", metavar="FILE", help="What the model is told, in place of the default."),
+    ] = None,
     only_context: Annotated[
         bool, typer.Option("--only-context", help="Show what a model would read; calls none.")
     ] = False,
@@ -62,7 +99,14 @@ def recall(
             datasets=names,
             top_k=top_k,
             only_context=only_context,
-            retriever_specific_config={"include_global_context_index": index},
+            context_token_budget=budget,
+            session_id=session,
+            node_name=node_set or None,
+            node_name_filter="AND" if every_node_set else "OR",
+            neighborhood_depth=neighborhood,
+            generation=generation,
+            system_prompt_path=system_prompt,
+            retriever_specific_config=_map(index=index, mode=mode, areas=areas),
         ),
         json=json,
     )
@@ -79,3 +123,12 @@ def recall(
         if unmapped and not only_context:
             suggest(output(), *(f"overstory improve --dataset {quoted(name)} --index" for name in unmapped))
     finish(in_part=any(result.evidence.notes for result in results))
+
+
+def _map(*, index: bool, mode: str | None, areas: int | None) -> dict[str, Any]:
+    config = {
+        "include_global_context_index": index,
+        "global_context_index_mode": mode,
+        "global_context_index_top_k": areas,
+    }
+    return {name: value for name, value in config.items() if value is not None}

@@ -505,3 +505,57 @@ def test_an_archive_that_is_not_there_is_wrong_use(run: Any, tmp_path: Path) -> 
 
     assert result.exit_code == 2
     assert "There is no folder" in result.stderr
+
+
+def test_a_conversation_goes_on_by_its_name_and_can_be_forgotten(run: Any, run_json: Any, indexed: str) -> None:
+    first = ("recall", "Who designs the battery of Northstar?", "-d", indexed, "--session", "mine")
+    follow_up = ("recall", "And where?", "-d", indexed, "--session", "mine", "--only-context")
+
+    assert run(*first).exit_code == 0
+    assert "Asked: Who designs the battery of Northstar?" in run(*follow_up).stdout
+    assert "mine is forgotten" in run("forget", "--session", "mine").stdout
+    assert "The conversation so far" not in run(*follow_up).stdout
+    assert run_json("forget", "--session", "mine")["forgotten"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("-d", "north", "--session", "mine"), ("--session", "mine", "--document", "x")]
+)
+def test_what_is_to_be_forgotten_must_be_named_once(run: Any, indexed: str, arguments: tuple[str, ...]) -> None:
+    result = run("forget", *arguments)
+
+    assert result.exit_code == 2
+    assert "Name what is to be forgotten" in result.stderr
+
+
+def test_a_budget_holds_and_one_without_room_says_how_much_to_give(run: Any, run_json: Any, indexed: str) -> None:
+    question = ("recall", "When is the launch of Northstar?", "-d", indexed)
+
+    [fitting] = run_json(*question, "--budget", "150")["results"]
+    small = run(*question, "--budget", "1")
+
+    assert fitting["evidence"]["context_tokens"] <= 150
+    assert small.exit_code == 2
+    assert "context_token_budget=1 has no room" in small.stderr
+
+
+def test_what_is_read_can_be_chosen(run: Any, run_json: Any, indexed: str, notes: Path, tmp_path: Path) -> None:
+    (notes / "pier.md").write_text("Mara Lind mends the pier of Trieste.", encoding="utf-8")
+    run("remember", str(notes / "pier.md"), "-d", indexed, "--node-set", "pier")
+    rhyme = tmp_path / "rhyme.txt"
+    rhyme.write_text("Answer in rhyme.", encoding="utf-8")
+    asked = ("recall", "What is in Trieste?", "-d", indexed)
+
+    def areas(*options: str) -> list[Any]:
+        found: list[Any] = run_json(*asked, "--index", *options)["results"][0]["evidence"]["areas"]
+        return found
+
+    sources = {p["source"] for p in run_json(*asked, "--node-set", "pier")["results"][0]["evidence"]["passages"]}
+    assert [Path(source).name for source in sources] == ["pier.md"]
+    assert run_json(*asked, "--node-set", "pier", "--node-set", "other", "--every-node-set")["results"] == []
+    assert (len(areas("--areas", "0")), len(areas("--areas", "1"))) == (0, 1)
+    assert areas("--mode", "adaptive") != areas("--mode", "plain")
+    assert run(*asked, "--neighborhood", "9").exit_code == 2
+    assert run(*asked, "--generation", "77").exit_code == 2
+    assert run(*asked, "--system-prompt", str(rhyme)).exit_code == 0
+    assert run(*asked, "--system-prompt", str(tmp_path / "none.txt")).exit_code == 2
