@@ -25,6 +25,7 @@ import pyarrow.parquet
 
 import overstory.api
 import overstory.datasets
+from benchmarks.measuring import leave_services
 from overstory import SourceDocument
 from overstory.layout import flows, retrieval, tasks
 from overstory.stores import embedded
@@ -90,14 +91,13 @@ def run(work: Work, home: Path, environment: dict[str, str] | None = None) -> An
 
 
 def _run(work: Work, home: Path, environment: dict[str, str], answers: Connection) -> None:
+    leave_services()
     os.environ |= {
         "OVERSTORY_HOME": str(home),
         "EMBEDDING_MODEL": "hashing",
         "OVERSTORY_LEASE_SECONDS": LEASE_SECONDS,
         **environment,
     }
-    for name in ("PREFECT_API_URL", "OVERSTORY_STORE_URL"):
-        os.environ.pop(name, None)
     logging.disable(logging.WARNING)
     answers.send(time.monotonic())
     try:
@@ -307,10 +307,10 @@ class _Generations:
 
 
 @contextmanager
-def readers(home: Path, count: int) -> Iterator[Callable[[], list[Seen]]]:
+def readers(home: Path, count: int, environment: dict[str, str] | None = None) -> Iterator[Callable[[], list[Seen]]]:
     """Readers that read while the block runs; afterwards the call gives what they saw."""
     stop, ready = FORK.Event(), FORK.Semaphore(0)
-    children = [Child(lambda: _read_until(stop, ready), home, {}) for _ in range(count)]
+    children = [Child(lambda: _read_until(stop, ready), home, environment or {}) for _ in range(count)]
     for _ in children:
         ready.acquire()
     found: list[Seen] = []

@@ -1,8 +1,8 @@
 """What breaks, and what the index makes of it: kills, writers, disks, models, clocks.
 
-    python benchmarks/faults.py [--kills 100] [--writers 20] [--seed 1] [--to FOLDER]
+    python benchmarks/faults.py [--kills 100] [--writers 20] [--step 1] [--seed 1] [--to FOLDER]
 
-Prints a table; ends with 1 when something was not as it must be.
+Those of a Weaviate server need a `weaviate` on the PATH. Prints a table; ends with 1 when something was not as it must be.
 """
 
 import argparse
@@ -18,7 +18,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import fault_causes as causes  # noqa: E402
 from benchmarks import fault_rounds as rounds  # noqa: E402
+from benchmarks import fault_server as stops  # noqa: E402
 from benchmarks.measuring import Table  # noqa: E402
+from benchmarks.weaviate_store import server  # noqa: E402
 
 READERS = 4
 
@@ -190,10 +192,25 @@ def clocks(report: Report, folder: Path) -> None:
         report.add(f"clock set by {days:+d} day", "taken over, the first may not publish", "one writer", faults)
 
 
+def server_stops(report: Report, folder: Path, step: int) -> None:
+    if shutil.which("weaviate") is None:
+        print("no weaviate on the PATH: kills of its writers were left out")
+        return
+    with server("") as (url, _):
+        for work in stops.WORKS:
+            outcome = stops.kill_before_writes(work, url, folder, READERS, step)
+            figure = f"{outcome.kills} kills, {outcome.recalls:,} recalls whole"
+            target = "next run clean, no mixed reads" if work.is_read else "gone with the next run"
+            report.add(f"kill -9 before a write of {work.name} to Weaviate", figure, target, outcome.faults)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="over all verbs")
     parser.add_argument("--writers", type=int, default=20, help="rounds")
+    parser.add_argument(
+        "--step", type=int, default=1, help="of Weaviate's writers, kill before every write so many further on"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--to", type=Path, help="a folder for the table as JSON")
     asked = parser.parse_args()
@@ -206,6 +223,7 @@ def main() -> None:
         writers(report, folder / "writers", asked.writers, chance)
         paid_once(report, folder / "paid", max(2, asked.kills // 10), chance)
         kills(report, folder / "kills", max(1, asked.kills // len(rounds.VERBS)), chance)
+        server_stops(report, folder / "server", asked.step)
     report.table.write(asked.to)
     sys.exit(report.failed)
 

@@ -1,6 +1,7 @@
 """A short cut of `make faults`: few rounds of each kind, in a process of its own."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.weaviate_server import BINARY, REASON
 
 ROOT = Path(__file__).parents[2]
 KINDS = [
@@ -27,6 +30,8 @@ KINDS = [
     "kill -9 during forget",
     "kill -9 during export",
 ]
+SERVER_KINDS = [f"kill -9 before a write of {work} to Weaviate" for work in ("improve", "forget", "drop")]
+STEP = "1" if os.environ.get("OVERSTORY_TEST_EVERY_STOP") else "9"
 
 
 def kind_of(row: dict[str, Any]) -> str:
@@ -37,16 +42,18 @@ def kind_of(row: dict[str, Any]) -> str:
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("faults")
-    command = [sys.executable, "benchmarks/faults.py", "--kills", "5", "--writers", "2", "--to", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "benchmarks/faults.py", "--kills", "5", "--writers", "2", "--step", STEP]
+    done = subprocess.run([*command, "--to", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (folder / "faults.json").exists(), done.stderr
     found: list[dict[str, Any]] = json.loads((folder / "faults.json").read_text())["rows"]
     return found
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="rounds are forked processes")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="rounds are forked processes")
+@pytest.mark.parametrize("kind", [*KINDS, *SERVER_KINDS])
 def test_the_index_survives(rows: list[dict[str, Any]], kind: str) -> None:
+    if kind in SERVER_KINDS and BINARY is None:
+        pytest.skip(REASON)
     (row,) = [r for r in rows if kind_of(r) == kind]
 
     assert row["faults"] == 0, row["figure"]
@@ -54,6 +61,6 @@ def test_the_index_survives(rows: list[dict[str, Any]], kind: str) -> None:
         pytest.skip(row["figure"])
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="rounds are forked processes")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="rounds are forked processes")
 def test_every_row_is_looked_at(rows: list[dict[str, Any]]) -> None:
-    assert sorted(map(kind_of, rows)) == sorted(KINDS)
+    assert sorted(map(kind_of, rows)) == sorted([*KINDS, *(SERVER_KINDS if BINARY else [])])
