@@ -118,8 +118,7 @@ class LiteLLMEmbedder:
 
     async def _ask_once(self) -> int:
         try:
-            response = await self._request([_PROBE])
-            return int(self._checked(response.data, 1).shape[1])
+            return int((await self._embed_batch([_PROBE])).shape[1])
         finally:
             await close()
 

@@ -95,6 +95,14 @@ def test_unknown_dimensions_are_asked_for_once(server):
     assert len(server.embeddings) == 1
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_the_request_that_learns_the_dimensions_is_tried_again_too(server, status):
+    server.when(fail(status), kind="embedding", times=1)
+
+    assert embedder(server).dimensions == 32
+    assert len(server.embeddings) == 2
+
+
 def test_dimensions_are_known_without_an_event_loop(server):
     assert embedder(server).dimensions == 32
 
