@@ -2,7 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 
@@ -11,11 +12,11 @@ from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds, as_text
 from overstory.cli.performing import ExitCode, complain, finish, perform
 from overstory.cli.terminal import one_line, output
-from overstory.errors import InvalidOptionError
+from overstory.errors import DocumentNotFoundError, InvalidOptionError
 
 if TYPE_CHECKING:
     from overstory.indexing.sources import SourceInput
-    from overstory.results import DocumentEntry
+    from overstory.results import DocumentEntry, ForgetResult
 
 
 def remember(
@@ -123,7 +124,7 @@ def forget(
         _ask(dataset)
     result = perform(
         "forget",
-        lambda: overstory.forget(dataset, document=document or None, wait_seconds=wait_seconds, prove=prove),
+        lambda: _forget(dataset, document or [], wait_seconds=wait_seconds, prove=prove),
         json=json,
     )
     if json:
@@ -134,6 +135,38 @@ def forget(
         forgotten(result, output(), whole=not document)
     if result.proof and not result.proof.forgotten:
         raise typer.Exit(ExitCode.FAILED)
+
+
+async def _forget(dataset: str, documents: list[str], **options: Any) -> "ForgetResult":
+    try:
+        return await overstory.forget(dataset, document=documents or None, **options)
+    except DocumentNotFoundError:
+        meant = await _meant(dataset, documents)
+        if meant == documents:
+            raise
+        return await overstory.forget(dataset, document=meant, **options)
+
+
+async def _meant(dataset: str, names: list[str]) -> list[str | UUID]:
+    """Documents named as they are shown, which is without control characters, by their ids; other names as they are.
+
+    Raises:
+        InvalidOptionError: several are shown so.
+    """
+    from overstory.cli.rendering import place
+
+    shown: dict[str, set[UUID]] = {}
+    for one in await overstory.datasets.documents(dataset):
+        for name in (place(one.source), one_line(one.source), one_line(repr(one.source)[1:-1])):
+            shown.setdefault(name, set()).add(one.id)
+    meant: list[str | UUID] = []
+    for name in names:
+        found = sorted(shown.get(name, ()))
+        if len(found) > 1:
+            ids = ", ".join(map(str, found))
+            raise InvalidOptionError("document", name, f"several are shown so, name one by its id: {ids}")
+        meant.append(found[0] if found else name)
+    return meant
 
 
 def _forget_session(session: str, *, json: bool) -> None:

@@ -559,3 +559,49 @@ def test_what_is_read_can_be_chosen(run: Any, run_json: Any, indexed: str, notes
     assert run(*asked, "--generation", "77").exit_code == 2
     assert run(*asked, "--system-prompt", str(rhyme)).exit_code == 0
     assert run(*asked, "--system-prompt", str(tmp_path / "none.txt")).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x1b[31mred.md", "line\nbreak.md", "two  spaces.md", "both  \x07.md", "right\u202eleft.md"]
+)
+def test_a_document_is_forgotten_by_the_name_that_is_shown(
+    run: Any, run_json: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("Anna Hofer leads Northstar.", encoding="utf-8")
+    run("remember", f"./{name}", "-d", "odd")
+    shown = run("documents", "-d", "odd").stdout.splitlines()[1].rpartition(".md")[0] + ".md"
+    missed = run("forget", "-d", "odd", "--document", "other.md").stderr
+    quoted = missed.partition("Did you mean '")[2].partition("'?")[0]
+
+    forgotten = [run_json("forget", "-d", "odd", "--document", shown)["documents"]]
+    run("remember", f"./{name}", "-d", "odd")
+    forgotten += [run_json("forget", "-d", "odd", "--document", one)["documents"] for one in [quoted] if one]
+
+    assert set(forgotten) == {1}
+
+
+def test_a_shown_name_that_several_documents_have_is_refused_with_their_ids(
+    run: Any, run_json: Any, tmp_path: Path
+) -> None:
+    for name in ("a b.md", "a  b.md", "a\nb.md"):
+        (tmp_path / name).write_text(f"Anna Hofer leads {name!r}.", encoding="utf-8")
+    run("remember", str(tmp_path / "a  b.md"), str(tmp_path / "a\nb.md"), "-d", "odd")
+
+    refused = run("forget", "-d", "odd", "--document", str(tmp_path / "a b.md"))
+
+    ids = {one["id"] for one in run_json("documents", "-d", "odd")["documents"]}
+    assert refused.exit_code == 2
+    assert len(ids) == 2
+    assert all(one in refused.stderr for one in ids)
+
+
+def test_the_exact_name_of_a_document_wins_over_one_that_is_shown_so(run: Any, run_json: Any, tmp_path: Path) -> None:
+    for name in ("a b.md", "a  b.md"):
+        (tmp_path / name).write_text(f"Anna Hofer leads {name!r}.", encoding="utf-8")
+    run("remember", str(tmp_path), "-d", "odd")
+
+    run("forget", "-d", "odd", "--document", str(tmp_path / "a b.md"))
+
+    [left] = run_json("documents", "-d", "odd")["documents"]
+    assert left["source"].endswith("a  b.md")
