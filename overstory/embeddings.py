@@ -10,7 +10,7 @@ import numpy as np
 from overstory import telemetry
 from overstory.errors import ConfigurationError, ModelOutputError, ModelUnavailableError
 from overstory.limits import RetryPolicy, limiter_for, with_retries
-from overstory.llm import Route, close, find_route, load_litellm
+from overstory.llm import Route, close, find_route, load_litellm, price_of
 from overstory.model_errors import translate
 from overstory.models import Usage, Vectors
 from overstory.settings import EmbeddingSettings
@@ -48,8 +48,6 @@ class LiteLLMEmbedder:
         self._settings = settings
         self._policy = policy or RetryPolicy()
         self._found: Route | None = None
-        self.usage = Usage()
-        """What all its requests took."""
 
     @property
     def model(self) -> str:
@@ -90,9 +88,7 @@ class LiteLLMEmbedder:
         async def call() -> Any:
             return await self._request(cut)
 
-        self.usage.calls += 1
-        response = await with_retries(call, limiter, self._policy, self.usage)
-        self._count(response)
+        response = await with_retries(call, limiter, self._policy, Usage())
         return self._checked(response.data, len(cut))
 
     async def _request(self, texts: list[str]) -> Any:
@@ -100,7 +96,9 @@ class LiteLLMEmbedder:
             Kind.EMBEDDING, "embeddings", model=self.model, operation="embeddings", texts=len(texts)
         ) as told:
             response = await self._send(texts)
-            told.note(prompt_tokens=getattr(response.usage, "prompt_tokens", 0) or 0)
+            tokens = getattr(response.usage, "prompt_tokens", 0) or 0
+            price = price_of(self.model)
+            told.note(prompt_tokens=tokens, cost_usd=price.cost(tokens, 0) if price else None)
             return response
 
     async def _send(self, texts: list[str]) -> Any:
@@ -157,9 +155,6 @@ class LiteLLMEmbedder:
 
     def _learn(self, dimensions: int) -> int:
         return _known_dimensions.setdefault(self._place, dimensions)
-
-    def _count(self, response: Any) -> None:
-        self.usage += Usage(prompt_tokens=getattr(response.usage, "prompt_tokens", 0) or 0)
 
     @property
     def _place(self) -> _Place:

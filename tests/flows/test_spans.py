@@ -70,6 +70,16 @@ async def test_each_call_of_a_model_tells_its_tokens_and_cost(served: ScriptedMo
     assert vectors and all(span.attributes["gen_ai.usage.input_tokens"] > 0 for span in vectors)
 
 
+async def test_vectors_tell_their_cost_where_a_price_is_known(served: ScriptedModelServer, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setenv("EMBEDDING_MODEL", "openai/text-embedding-3-small")
+    remembered = await remember(notes(2))
+
+    vectors = of(spans, "embeddings openai/text-embedding-3-small")
+    assert vectors and all(span.attributes["overstory.cost_usd"] > 0 for span in vectors)
+    chats = of(spans, "chat openai/scripted")
+    assert remembered.usage.cost_usd == pytest.approx(sum(span.attributes["overstory.cost_usd"] for span in chats))
+
+
 async def test_a_build_tells_its_steps_and_what_it_took(model: ScriptedModelServer, spans: InMemorySpanExporter) -> None:  # fmt: skip
     await remember(notes(8))
     improved = await improve(build_global_context_index=True)
