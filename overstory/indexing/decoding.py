@@ -16,6 +16,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_WAY_OUT = "save it as UTF-8 (of Western Windows text: iconv -f CP1252 -t UTF-8 OLD > NEW)"
 _SAMPLE_BYTES = 65_536
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 _NOISE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
@@ -71,12 +72,17 @@ def _zeros_of_utf16(data: bytes) -> str:
 
 
 def _as_utf8(data: bytes) -> str | None:
-    """As UTF-8 when it is; with U+FFFD for bad bytes when good sequences beyond ASCII are at least as many."""
+    """As UTF-8 when it is; with U+FFFD for bad bytes when good sequences beyond ASCII are at least as many.
+
+    A last letter that is cut off is left out where something shows that it is UTF-8: one byte may be of a code page.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":
-            return data[: error.start].decode()
+        cut = data[: error.start]
+        shown = not cut.isascii() or len(data) - error.start > 1
+        if error.reason == "unexpected end of data" and shown:
+            return cut.decode()
     text = data.decode("utf-8", "replace")
     good = len(_MULTIBYTE.findall(text.replace("\ufffd", "").encode()))
     return text if good >= text.count("\ufffd") else None
@@ -103,7 +109,7 @@ def _detect(data: bytes, source: str) -> str:
         best.coherence < other.coherence + _CLEAR_LEAD for other in competing
     ):
         names = " or ".join(dict.fromkeys(found.encoding for found in readings[:3]))
-        raise UnreadableSourceError(source, f"its text encoding can't be told for sure ({names}?): save it as UTF-8")
+        raise UnreadableSourceError(source, f"its text encoding can't be told for sure ({names}?): {_WAY_OUT}")
     return str(best)
 
 

@@ -54,8 +54,16 @@ def test_a_code_page_is_taken_where_its_reading_stands_out(encoding: str, text: 
 
 
 def test_a_code_page_that_could_be_another_is_refused_rather_than_guessed() -> None:
-    with pytest.raises(UnreadableSourceError, match="save it as UTF-8"):
+    with pytest.raises(UnreadableSourceError, match=r"^a\.txt: .* save it as UTF-8 .*iconv -f CP1252 -t UTF-8"):
         decode("Båten går från ön klockan åtta.".encode("cp1252"), "a.txt")
+
+
+def test_a_last_letter_is_left_out_where_it_is_cut_off_and_not_where_it_may_be_of_a_code_page() -> None:
+    for text in ("Zoë and the café", "Prices in €"):
+        assert decode(text.encode()[:-1], "a.txt") == text[:-1]
+
+    with pytest.raises(UnreadableSourceError, match="save it as UTF-8"):
+        decode("The word is café".encode("latin-1"), "a.txt")
 
 
 def test_the_encoding_that_a_page_declares_is_believed() -> None:
