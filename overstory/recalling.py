@@ -117,15 +117,17 @@ async def recall_stream(
     Arguments and errors are those of `recall`. Several datasets are searched at once and answer one after the other.
     """
     [text] = _questions([query_text], session_id)
-    asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
-    results = []
-    for one in await asking.search([asking.question(text, query_type, auto_route, options)]):
-        async for piece in retrieval.asking.stream_from(one):
-            if isinstance(piece, RecallResult):
-                results.append(piece)
-            yield piece
-    if not options.get("only_context"):
-        await asking.keep(results)
+    with telemetry.operation(Kind.RECALL, "recall", surrounds=False, questions=1) as told:
+        asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
+        told.note(datasets=len(asking.opened))
+        results = []
+        for one in await asking.search([asking.question(text, query_type, auto_route, options)]):
+            async for piece in retrieval.asking.stream_from(one):
+                if isinstance(piece, RecallResult):
+                    results.append(piece)
+                yield piece
+        if not options.get("only_context"):
+            await asking.keep(results)
 
 
 async def forget_session(session_id: str, *, user: User = None) -> bool:

@@ -169,9 +169,10 @@ async def stream_from(found: Found) -> AsyncIterator[str | RecallResult]:
         yield whole
         return
     pieces: list[str] = []
-    async for piece in stream_answer(question, found.findings, found.scene.writer, found.scene.usage):
-        pieces.append(piece)
-        yield piece
+    with telemetry.operation(Kind.RECALL, "answer", surrounds=False):
+        async for piece in stream_answer(question, found.findings, found.scene.writer, found.scene.usage):
+            pieces.append(piece)
+            yield piece
     whole = found.result("".join(pieces).strip())
     if question.include_references:
         yield references_of(whole)

@@ -1,6 +1,7 @@
 """What OpenTelemetry sees of remember, improve and recall: the shape of the work, and not a word of the texts."""
 
 from collections.abc import Iterator
+from contextlib import aclosing
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -10,6 +11,7 @@ from opentelemetry.trace import StatusCode
 
 from overstory import forget, improve, recall, recall_stream, remember, telemetry
 from overstory.errors import ModelError
+from overstory.recalling import RecallOptions
 from overstory.testing import ScriptedModelServer, fail
 from overstory.tracing import Spans
 from tests.flows.conftest import PEOPLE, PLACES, THINGS, notes
@@ -138,6 +140,30 @@ async def test_a_stream_tells_its_call_when_it_has_ended(model: ScriptedModelSer
 
     [chat] = of(spans, "chat openai/scripted")
     assert chat.attributes["gen_ai.usage.output_tokens"] > 0
+
+
+@pytest.mark.parametrize("options", [{}, {"only_context": True}])
+async def test_a_stream_tells_the_question_and_its_steps_once(spans: InMemorySpanExporter, options: RecallOptions) -> None:  # fmt: skip
+    await remember(notes(4))
+    spans.clear()
+
+    async for _ in recall_stream("Who reviewed Granite?", "GRAPH_COMPLETION", **options):
+        pass
+
+    steps = ("recall", "search", "find", "answer")
+    assert [len(of(spans, f"overstory {name}")) for name in steps] == [1, 1, 1, 1]
+    assert of(spans, "overstory recall")[0].attributes["overstory.datasets"] == 1
+
+
+async def test_a_stream_that_is_given_up_has_not_failed(spans: InMemorySpanExporter) -> None:
+    await remember(notes(4))
+    spans.clear()
+
+    async with aclosing(recall_stream("Who reviewed Granite?", "GRAPH_COMPLETION")) as pieces:
+        await anext(pieces)
+
+    [whole] = of(spans, "overstory recall")
+    assert whole.status.status_code is not StatusCode.ERROR
 
 
 async def test_an_error_is_told_by_its_name_only(model: ScriptedModelServer, spans: InMemorySpanExporter) -> None:

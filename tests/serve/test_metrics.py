@@ -71,7 +71,9 @@ async def test_work_is_counted_with_its_calls_tokens_and_cost(plain_environment:
     async with serving(plain_environment) as client:
         remembered = (await client.post("/v1/remember", json={"dataset": "notes", "texts": texts()})).json()
         improved = (await client.post("/v1/improve", json={"dataset": "notes"})).json()
-        await client.post("/v1/recall", json={"query_text": "Who moved the launch?", "only_context": True})
+        asked = {"query_text": "Who moved the launch?", "only_context": True}
+        for stream in (False, True):
+            await client.post("/v1/recall", json={**asked, "stream": stream})
         told = await figures(client)
 
     usage = [remembered["usage"], improved["usage"]]
@@ -81,7 +83,8 @@ async def test_work_is_counted_with_its_calls_tokens_and_cost(plain_environment:
     assert told("model_cost_usd_total") == pytest.approx(sum(one["cost_usd"] for one in usage))
     assert told("flow_seconds_count", name="build index", outcome="published") == 1
     assert told("flow_seconds_count", name="remember") == 1
-    assert told("step_seconds_count", kind="recall", name="search") == 1
+    for step in ("recall", "search", "answer"):
+        assert told("step_seconds_count", kind="recall", name=step) == 2
     assert told("step_seconds_count", kind="store", name="put") > 0
     assert told("running") == 0
 
