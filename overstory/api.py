@@ -65,7 +65,7 @@ async def remember(
     tags, fetched = sources.tags(node_set or ()), reading.NOTHING_FETCHED
     if not await access.find_own(runtime, dataset_name, user):
         would_be, seen = await access.new_dataset(runtime, dataset_name, user), await reading.glance(data)
-        if seen.skipped and not seen.readable:
+        if not seen.readable:
             return _nothing_read(runtime, would_be, seen.skipped)
         fetched = seen.fetched
     opened = await access.find_or_create_dataset(runtime, dataset_name, user)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from overstory import forget, remember
 from overstory.settings import StoreSettings
 from overstory.stores.opening import open_store
 from overstory.testing import ScriptedModelServer
@@ -21,6 +22,12 @@ def notes(count: int, first: int = 0) -> list[str]:
         f"and asked for {i + 3} changes."
         for i in range(first, first + count)
     ]
+
+
+async def make_empty(dataset: str) -> None:
+    """A dataset that all documents have left."""
+    [document] = (await remember("Anna Hofer leads Northstar.", dataset)).documents
+    await forget(dataset, document=document.source)
 
 
 @pytest.fixture

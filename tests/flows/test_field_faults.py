@@ -38,7 +38,7 @@ from overstory.testing import (
     wrapped,
 )
 from overstory.tokens import estimate_tokens
-from tests.flows.conftest import notes
+from tests.flows.conftest import make_empty, notes
 
 ROOT = Path(__file__).parents[2]
 WITH_INDEX = {"include_global_context_index": True}
@@ -365,7 +365,7 @@ async def test_a_service_that_is_down_is_no_empty_answer(model: ScriptedModelSer
 
 
 async def test_nothing_stored_is_an_error_and_nothing_found_an_empty_list(model: ScriptedModelServer):
-    await remember([], "empty")
+    await make_empty("empty")
     await remember(notes(3))
     model.forget()
 

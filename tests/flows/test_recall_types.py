@@ -32,6 +32,7 @@ from overstory.models import DocumentChunk
 from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer
 from overstory.testing.behaviours import fail, say
+from tests.flows.conftest import make_empty
 
 QUESTION = "When is the Northstar launch in Porto?"
 NONSENSE = "qwertz asdf yxcv"
@@ -545,7 +546,7 @@ async def test_questions_at_once_do_not_disturb_each_other():
 
 async def test_an_empty_dataset_among_others_is_no_failure():
     await remember(["Anna Hofer leads Northstar."], "full")
-    await remember([], "empty")
+    await make_empty("empty")
 
     answers = await recall("Who leads Northstar?", "CHUNKS")
 

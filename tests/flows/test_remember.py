@@ -148,6 +148,14 @@ async def test_where_nothing_can_be_read_no_dataset_is_made_and_the_reasons_are_
     assert len(made.documents) == 3
 
 
+@pytest.mark.parametrize("nothing", [[], [[], []], ()])
+async def test_of_no_source_at_all_no_dataset_is_made(nothing: list[list[str]]):
+    result = await remember(nothing, "nobody")
+
+    assert result.documents == ()
+    assert await datasets.list_datasets() == []
+
+
 async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_read(tmp_path: Path):
     with pytest.raises(InvalidOptionError):
         await remember(tmp_path / "nots", " ")
