@@ -226,11 +226,15 @@ async def forget(
 
     Args:
         document: source key or id, or a list of them; None for the dataset.
-        prove: afterwards look for the documents' own words in every row, generation and file; see `.proof`.
+        prove: afterwards look for the documents' own words in every row, generation and file; see `.proof`. Not for
+            a whole dataset, of which nothing is left to look at.
 
     Raises:
+        InvalidOptionError: `prove` without a document; nothing was forgotten.
         DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
     """
+    if prove and document is None:
+        raise InvalidOptionError("prove", prove, "name the documents; of a whole dataset nothing is left to look at")
     runtime = await current_runtime()
     try:
         opened = await access.find_dataset(runtime, dataset, user, Permission.DELETE, any_embedder=document is None)
@@ -241,7 +245,7 @@ async def forget(
     documents = None if document is None else await _document_ids(opened, document)
     words = await proving.own_words(opened.tenant, documents) if prove and documents else []
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
-    if not prove or documents is None:
+    if not prove:
         return result
     manifest = await runtime.store.read_manifest(opened.dataset.id)
     return replace(result, proof=await proving.prove(opened.tenant, manifest, words))

@@ -9,7 +9,13 @@ import pytest
 
 from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
 from overstory.demo import read_notes
-from overstory.errors import DatasetBusyError, DatasetNotFoundError, DocumentNotFoundError, GenerationNotFoundError
+from overstory.errors import (
+    DatasetBusyError,
+    DatasetNotFoundError,
+    DocumentNotFoundError,
+    GenerationNotFoundError,
+    InvalidOptionError,
+)
 from overstory.results import IndexStatus
 from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer
@@ -304,6 +310,15 @@ async def test_forgetting_can_be_proven(plain_environment: Path):
     assert (after.found, after.forgotten) == ((), True)
     assert result.proof is not None and result.proof.forgotten and result.proof.words >= 1
     assert result.proof.rows["DocumentChunk"] == 9
+
+
+async def test_a_proof_is_refused_for_a_whole_dataset_before_anything_is_forgotten():
+    await remember(documents(3))
+
+    with pytest.raises(InvalidOptionError, match="name the documents"):
+        await forget("main_dataset", prove=True)
+
+    assert (await datasets.status("main_dataset")).documents == 3
 
 
 async def test_the_name_of_a_dropped_dataset_is_in_no_file(plain_environment: Path):

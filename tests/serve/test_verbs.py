@@ -125,6 +125,14 @@ async def test_a_document_and_a_dataset_are_forgotten(built: httpx.AsyncClient) 
     assert (await built.get("/v1/datasets")).json() == []
 
 
+async def test_a_proof_of_a_whole_dataset_is_refused(built: httpx.AsyncClient) -> None:
+    answer = await built.post("/v1/forget", json={"dataset": "notes", "documents": "all", "prove": True})
+
+    assert answer.status_code == 422
+    assert "name the documents" in answer.json()["detail"]
+    assert len((await built.get("/v1/datasets")).json()) == 1
+
+
 async def test_forgetting_needs_to_be_told_what(built: httpx.AsyncClient) -> None:
     answers = [
         await built.post("/v1/forget", json=form)
