@@ -14,21 +14,29 @@ from overstory.errors import UsageError
 async def written_whole(path: Path) -> AsyncIterator[Path]:
     """Where to write a file or a folder: beside its place, which it takes on disk at the end, or it goes.
 
-    A folder may take the place of an empty one. What a killed writer left beside the place is removed first.
+    A folder may take the place of an empty one, but not of the working folder, whose users would be left in one that
+    is gone. What a killed writer left beside the place is removed first.
 
     Raises:
         UsageError: it can't be written.
     """
-    building = path.with_name(f".{path.name}.part")
     try:
+        place = await asyncio.to_thread(_place, path)
+        building = place.parent / f".{place.name}.part"
         await asyncio.to_thread(_remove, building)
         try:
             yield building
-            await asyncio.to_thread(_finish, building, path)
+            await asyncio.to_thread(_finish, building, place)
         finally:
             _remove(building)
     except OSError as error:
         raise UsageError(f"{path} can't be written ({error.strerror or error}): choose another place.") from error
+
+
+def _place(path: Path) -> Path:
+    if path.exists() and path.samefile("."):
+        raise UsageError(f"{path} is the working folder: choose another place.")
+    return Path(os.path.abspath(path))
 
 
 def _finish(building: Path, path: Path) -> None:
