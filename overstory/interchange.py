@@ -16,6 +16,9 @@ from overstory.errors import UnreadableSourceError
 from overstory.indexing.graph_files import JSON_SUFFIX
 from overstory.indexing.graphs import FORMAT, FORMAT_VERSION
 
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a file of another form makes of reading it."""
+
 
 def read_graphml(path: str | Path) -> "nx.MultiDiGraph":
     """The graph in a GraphML file of `datasets.export_graph`.
@@ -25,13 +28,13 @@ def read_graphml(path: str | Path) -> "nx.MultiDiGraph":
     """
     try:
         graph = nx.read_graphml(path, force_multigraph=True)
-    except (OSError, SyntaxError, nx.NetworkXError) as error:  # ElementTree's ParseError is a SyntaxError
+        for name in ("node_default", "edge_default"):
+            graph.graph.pop(name, None)
+        for attributes in (graph.graph, *graph.nodes.values(), *graph.edges.values()):
+            _unfold(attributes)
+        return _checked(graph, path)
+    except (*_DAMAGED, SyntaxError, nx.NetworkXError) as error:  # ElementTree's ParseError is a SyntaxError
         raise UnreadableSourceError(str(path), f"no GraphML file that can be read: {error}") from error
-    for name in ("node_default", "edge_default"):
-        graph.graph.pop(name, None)
-    for attributes in (graph.graph, *graph.nodes.values(), *graph.edges.values()):
-        _unfold(attributes)
-    return _checked(graph, path)
 
 
 def read_jsonl(path: str | Path) -> "nx.MultiDiGraph":
@@ -45,9 +48,9 @@ def read_jsonl(path: str | Path) -> "nx.MultiDiGraph":
         with Path(path).open(encoding="utf-8", errors="surrogatepass", newline="\n") as lines:
             for line in lines:
                 _take(graph, json.loads(line))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return _checked(graph, path)
+    except _DAMAGED as error:
         raise UnreadableSourceError(str(path), f"no file of a graph that can be read: {error}") from error
-    return _checked(graph, path)
 
 
 def _take(graph: Any, line: dict[str, dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -199,7 +200,21 @@ def test_every_key_is_declared_once_and_an_id_is_a_name(folder: Path) -> None:
             read_graphml,
             b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
         ),
+        (
+            read_graphml,
+            b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="k" for="node" attr.name="facts.json" '
+            b'attr.type="string"/><graph edgedefault="directed"><node id="a"><data key="k">[1,</data></node></graph>'
+            b"</graphml>",
+        ),
+        (
+            read_graphml,
+            b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="k" for="graph" attr.name="format" '
+            b'attr.type="string"/><graph edgedefault="directed"><data key="k">overstory-graph</data></graph></graphml>',
+        ),
         (read_jsonl, b'{"graph": {"format": "another"}}\n'),
+        (read_jsonl, b'{"graph": {"format": "overstory-graph"}}\n'),
+        (read_jsonl, b'{"graph": {"format": "overstory-graph", "format_version": null}}\n'),
+        (read_jsonl, b'{"node": {"id": "a", "facts": ' + b"[" * 100_000),
         (read_jsonl, b'{"node": '),
         (read_jsonl, b"[1]\n"),
         (read_jsonl, b'{"graph": {"format": "overstory-graph", "format_version": 99}}\n'),
@@ -211,6 +226,21 @@ def test_another_file_is_refused_with_its_name(tmp_path: Path, read_it: Any, con
 
     with pytest.raises(UnreadableSourceError, match="odd"):
         read_it(file)
+
+
+@pytest.mark.filterwarnings("ignore:No key type")  # networkx takes it for a text
+@pytest.mark.parametrize("form", GraphFormat)
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused(folder: Path, form: GraphFormat, data: st.DataObject) -> None:
+    nodes = [GraphNode("a", {"text": "plain", "level": 2, "is_root": True, "importance_weight": 0.5, "facts": [1]})]
+    whole = written(nodes, [GraphEdge("a", "a", "k", {"position": 1})], ABOUT, form)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, min(start + 20, len(whole))))
+    damaged = whole[:start] + data.draw(st.binary(max_size=3)) + whole[end:]
+
+    with suppress(UnreadableSourceError):
+        read(damaged, form, folder)
 
 
 def test_the_format_is_that_of_the_files_name_unless_named() -> None:
