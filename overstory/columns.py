@@ -173,6 +173,14 @@ def arrow_type(kind: type[Row], column: str, dimensions: int | None = None) -> "
     }[form]
 
 
+def schema_of(kind: type[Row], dimensions: int) -> "pa.Schema":
+    """All fields of a kind, and `vector` where it has one."""
+    import pyarrow as pa
+
+    names = [c.name for c in columns_of(kind)] + (["vector"] if kind in VECTOR_KINDS else [])
+    return pa.schema([(name, arrow_type(kind, name, dimensions)) for name in names])
+
+
 def decode_all(form: Form, values: list[Any]) -> list[Any]:
     """What `decode` makes of each cell of a column."""
     return values if form in _AS_THEY_ARE else [decode(form, value) for value in values]

@@ -9,32 +9,31 @@ Rows are streamed: memory doesn't grow with the dataset.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal
 from uuid import UUID
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from overstory.columns import arrow_type, columns_of, decode_all
+from overstory.columns import schema_of
 from overstory.errors import UnreadableSourceError, UsageError
 from overstory.indexing.exporting import written_whole
 from overstory.indexing.leasing import writing
-from overstory.models import KINDS, VECTOR_KINDS, Build, Dataset, Document, Manifest, Row, Vectors
+from overstory.models import KINDS, Build, Dataset, Document, Manifest, Row
 from overstory.stores.contract import Store, Tenant
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-_Part: TypeAlias = "tuple[list[Row], Vectors | None]"
-"""Some rows of a kind with their vectors; None where they have none."""
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _ROWS = 1_024
+_BYTES = 8 * 2**20
+"""What is imported in one transaction, before compression: few large ones write an index faster than many small ones."""
 IMPORT = "import"
 """Purpose of a build that is none: it marks a dataset whose import has not ended."""
 
@@ -110,9 +109,7 @@ async def import_dataset(
         mark = Manifest(dataset_id=dataset.id, unpublished=(begun,), token=held.lease.token)
         await store.write_manifest(mark, held.lease)
         for kind in KINDS:
-            async with aclosing(_read_ahead(_imported(folder, kind, dataset))) as parts:
-                async for rows, vectors in parts:
-                    await tenant.put(rows, vectors)
+            await _import_kind(tenant, kind, folder)
         await store.write_manifest(replace(manifest.index, token=held.lease.token), held.lease)
     return dataset
 
@@ -144,7 +141,7 @@ async def _export_kind(tenant: Tenant, dataset: Dataset, kind: type[Row], folder
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(kind, dataset.embedding_dimensions)
+    schema = schema_of(kind, dataset.embedding_dimensions)
     path = folder / f"{kind.__name__}.parquet"
     rows = 0
     options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
@@ -156,16 +153,37 @@ async def _export_kind(tenant: Tenant, dataset: Dataset, kind: type[Row], folder
     return ArchivedFile(rows=rows, sha256=await asyncio.to_thread(_sha256, path))
 
 
+async def _import_kind(tenant: Tenant, kind: type[Row], folder: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path = folder / f"{kind.__name__}.parquet"
+    with _opened(path, "rb") as file:
+        metadata = await asyncio.to_thread(pq.read_metadata, file)
+    for groups in _together(metadata):
+        await tenant.put_table(kind, await asyncio.to_thread(_read, path, metadata, groups))
+
+
+def _together(metadata: "pq.FileMetaData") -> Iterator[list[int]]:
+    """The row groups of a file, at least `_BYTES` of them at a time."""
+    groups, size = list[int](), 0
+    for group in range(metadata.num_row_groups):
+        groups.append(group)
+        size += metadata.row_group(group).total_byte_size
+        if size >= _BYTES or group == metadata.num_row_groups - 1:
+            yield groups
+            groups, size = [], 0
+
+
+def _read(path: Path, metadata: "pq.FileMetaData", groups: Sequence[int]) -> "pa.Table":
+    import pyarrow.parquet as pq
+
+    with _opened(path, "rb") as opened, pq.ParquetFile(opened, metadata=metadata) as file:
+        return file.read_row_groups(groups, use_threads=False)
+
+
 def _opened(path: Path, mode: Literal["rb", "wb"]) -> IO[bytes]:
     """A file for pyarrow, which can't open names that are not UTF-8, or that the locale could not read, itself."""
     return path.open(mode)
-
-
-def _schema(kind: type[Row], dimensions: int) -> "pa.Schema":
-    import pyarrow as pa
-
-    names = [c.name for c in columns_of(kind)] + (["vector"] if kind in VECTOR_KINDS else [])
-    return pa.schema([(name, arrow_type(kind, name, dimensions)) for name in names])
 
 
 def _begin(folder: Path, building: Path) -> None:
@@ -186,49 +204,3 @@ def _check_files(folder: Path, manifest: ArchiveManifest) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-async def _read_ahead(parts: AsyncGenerator[_Part, None]) -> AsyncGenerator[_Part, None]:
-    """The same parts, the next one read while one is written."""
-    async with aclosing(parts):
-        coming = asyncio.ensure_future(anext(parts, None))
-        try:
-            while (part := await coming) is not None:
-                coming = asyncio.ensure_future(anext(parts, None))
-                yield part
-        finally:
-            await asyncio.gather(coming, return_exceptions=True)  # a thread may still be reading the file
-
-
-async def _imported(folder: Path, kind: type[Row], dataset: Dataset) -> AsyncGenerator[_Part, None]:
-    import pyarrow.parquet as pq
-
-    with _opened(folder / f"{kind.__name__}.parquet", "rb") as opened, pq.ParquetFile(opened) as file:
-        batches = file.iter_batches(batch_size=_ROWS)
-        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-            for part in _by_vector(batch):
-                yield await asyncio.to_thread(_rows_of, kind, part, dataset)
-
-
-def _by_vector(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
-    """Rows with a vector and rows without one, apart."""
-    import pyarrow.compute as pc
-
-    if "vector" not in batch.schema.names or not batch.column("vector").null_count:
-        yield batch
-        return
-    present = pc.is_valid(batch.column("vector"))
-    for part in (batch.filter(present), batch.filter(pc.invert(present)).drop_columns(["vector"])):
-        if part.num_rows:
-            yield part
-
-
-def _rows_of(kind: type[Row], batch: "pa.RecordBatch", dataset: Dataset) -> _Part:
-    columns = {c.name: decode_all(c.form, batch.column(c.name).to_pylist()) for c in columns_of(kind)}
-    rows: list[Row] = [
-        kind(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
-    ]
-    if "vector" not in batch.schema.names:
-        return rows, None
-    joined = b"".join(batch.column("vector").to_pylist())
-    return rows, np.frombuffer(joined, np.float32).reshape(len(rows), dataset.embedding_dimensions)

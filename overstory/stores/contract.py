@@ -58,6 +58,17 @@ class Tenant(Protocol):
         """
         ...
 
+    async def put_table(self, kind: type[Row], table: "pa.Table") -> None:
+        """What `put` does, with rows as `batches` gives them.
+
+        Args:
+            table: columns as `columns.schema_of` has them; a `vector` of null stores the row without.
+
+        Raises:
+            ValueError: a column, a value or a vector does not fit; nothing was stored.
+        """
+        ...
+
     async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         """The rows of these keys, in the order of `keys`; those that don't exist are left out.
 

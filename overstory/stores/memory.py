@@ -34,6 +34,7 @@ from overstory.models import (
     Vectors,
 )
 from overstory.stores import checks, leases, sessions
+from overstory.stores.arriving import put_objects
 from overstory.stores.leases import LeaseRecord
 from overstory.stores.nearest import halves, nearest
 from overstory.words import query_words, words_of
@@ -91,6 +92,9 @@ class MemoryTenant:
         stored = self._rows.of(kind)
         for row, vector in zip(rows, given, strict=True):
             stored[row.key] = _Stored(row, vector)
+
+    async def put_table(self, kind: type[Row], table: "pa.Table") -> None:
+        await put_objects(self, kind, table, self._dataset.embedding_dimensions)
 
     async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         stored = self._rows.of(kind)

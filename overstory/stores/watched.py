@@ -66,9 +66,14 @@ def _of(args: Sequence[Any]) -> dict[str, Value]:
     if not args:
         return {}
     if isinstance(args[0], type):
-        named = next((one for one in args[1:] if isinstance(one, list | tuple | dict | set)), None)
+        named = next((one for one in args[1:] if isinstance(one, list | tuple | dict | set) or _is_table(one)), None)
         return {"rows_of": args[0].__name__, **({} if named is None else {"rows": len(named)})}
     if isinstance(args[0], list | tuple):
         rows = args[0] and not isinstance(args[0][0], UUID)
         return {"rows": len(args[0]), **({"rows_of": type(args[0][0]).__name__} if rows else {})}
     return {}
+
+
+def _is_table(value: Any) -> bool:
+    """An Arrow table, without importing Arrow to ask."""
+    return hasattr(value, "num_rows")

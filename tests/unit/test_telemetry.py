@@ -4,12 +4,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 from overstory import telemetry
+from overstory.columns import schema_of
 from overstory.errors import MissingPackageError, NoDataError
+from overstory.models import PendingChange
 from overstory.runtime import current_runtime
+from overstory.stores.memory import MemoryStore
+from overstory.stores.watched import watched
 from overstory.telemetry import End, Kind, Operation, operation, step
+from tests.contract.samples import dataset, row
 
 
 class Listener:
@@ -67,6 +73,20 @@ async def test_an_observer_is_told_once_and_no_more_when_it_has_left(listener: L
     await double(1)
 
     assert len(listener.heard) == 1
+
+
+async def test_a_call_of_a_store_tells_how_many_rows_it_is_given(listener: Listener) -> None:
+    store = watched(MemoryStore(), "memory")
+    tenant = await store.tenant(await store.create_dataset(dataset()))
+    rows = [row(PendingChange, tenant.dataset_id) for _ in range(2)]
+    ids = [one.key.bytes for one in rows]
+    table = pa.table({"summary_id": ids, "dataset_id": [tenant.dataset_id.bytes] * 2}, schema_of(PendingChange, 8))
+
+    await tenant.put(rows)
+    await tenant.put_table(PendingChange, table)
+
+    told = {name: about for name, about, _ in listener.heard}
+    assert [told[name]["rows"] for name in ("put", "put_table")] == [2, 2]
 
 
 def test_without_traces_nothing_of_them_is_imported() -> None:

@@ -3,18 +3,28 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 from operator import attrgetter
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 from uuid import UUID
 
 from overstory import columns as forms
 from overstory.columns import Form, RowT, columns_of
 from overstory.ids import uuid_of
-from overstory.models import KINDS
+from overstory.models import KINDS, Vectors
 from overstory.stores.embedded.schema import table_of
 
 _NOTHING: Mapping[str, Any] = {}
 _PLAIN = (Form.TEXT, Form.INTEGER, Form.NUMBER, Form.FLAG)
+
+
+class StoredRow(NamedTuple):
+    """A row as its table keeps it."""
+
+    key: bytes
+    values: Sequence[Any]
+    """Of the columns, in the order of the table."""
+    vector: bytes | None
 
 
 def pack(ids: Sequence[UUID]) -> bytes:
@@ -81,8 +91,12 @@ class Codec(Generic[RowT]):
         self._decoders = [(i, dataset_id_of if i == place else decode) for i, decode in self._decoders]
         self._columns = {name: table.sql(name) for name in self._names}
 
-    def encode(self, row: RowT) -> list[Any]:
-        """The values of the stored columns, in the order of the table."""
+    def encode(self, rows: Sequence[RowT], vectors: Vectors | None) -> list[StoredRow]:
+        """Rows with their vectors, as `decode` reads them."""
+        given = repeat(None) if vectors is None else map(bytes, vectors.astype("<f4", copy=False))
+        return [StoredRow(row.key.bytes, self._values(row), vector) for row, vector in zip(rows, given, strict=False)]
+
+    def _values(self, row: RowT) -> list[Any]:
         values = list(self._fields(row))
         values.pop()
         for i, encode in self._encoders:

@@ -52,6 +52,10 @@ class Table(StoredKind):
         """A field as an SQL expression."""
         return "t.key" if field in ("key", self.key_field) else f't."{field}"'
 
+    def place(self, field: str) -> int:
+        """Where a field stands among the columns."""
+        return [column.name for column in self.columns].index(field)
+
     def link(self, field: str) -> str:
         """The table that finds rows by the values of a list field."""
         return f"{self.name}_{field}"

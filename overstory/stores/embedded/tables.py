@@ -1,6 +1,7 @@
-"""Rows of a dataset's file as Arrow record batches, built from the stored bytes without a Python object per id."""
+"""Rows of a dataset's file as Arrow record batches and back, without a Python object per id."""
 
 from collections.abc import Sequence
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -8,7 +9,8 @@ import numpy as np
 
 from overstory.columns import Form, arrow_type
 from overstory.models import Row
-from overstory.stores.embedded.codec import load_texts
+from overstory.stores.arriving import cells, keys_of
+from overstory.stores.embedded.codec import StoredRow, dump_texts, load_texts
 from overstory.stores.embedded.connections import fetch
 from overstory.stores.embedded.reading import Scope
 from overstory.stores.embedded.schema import table_of
@@ -38,6 +40,27 @@ def page(
     schema = pa.schema([(name, arrow_type(kind, name, dimensions)) for name in columns])
     arrays = [_array(kind, name, cells, schema.field(name).type) for name, cells in zip(columns, values, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema), last[-1]
+
+
+def stored_rows(kind: type[Row], batch: "pa.RecordBatch") -> list[StoredRow]:
+    """The rows of a batch that was checked."""
+    table = table_of(kind)
+    values = zip(*(_stored_cells(c.form, batch.column(c.name)) for c in table.columns), strict=True)
+    vectors = cells(batch.column("vector")) if table.has_vectors else repeat(None)
+    return list(map(StoredRow, keys_of(kind, batch), values, vectors))
+
+
+def _stored_cells(form: Form, column: "pa.Array") -> list[Any]:
+    if form is Form.TEXTS:
+        return [dump_texts(texts) for texts in column.to_pylist()]
+    return _packed(column) if form is Form.IDS else cells(column)
+
+
+def _packed(column: "pa.Array") -> list[bytes]:
+    """The bytes of each list of ids, laid end to end."""
+    joined = b"".join(cells(column.flatten()))
+    ends = np.cumsum(16 * column.value_lengths().to_numpy()).tolist()
+    return [joined[start:end] for start, end in pairwise([0, *ends])]
 
 
 def _stored(

@@ -12,7 +12,9 @@ import apsw
 from overstory.columns import RowT
 from overstory.models import Dataset, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
+from overstory.stores.arriving import batches_of, check_table
 from overstory.stores.embedded import connections, erasing, reading, tables, writing
+from overstory.stores.embedded.codec import codec_of
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
 from overstory.stores.embedded.matrix import Matrix
@@ -48,7 +50,12 @@ class EmbeddedTenant:
         kind = checks.check_rows(rows, self.dataset_id)
         if vectors is not None:
             vectors = checks.check_vectors(kind, len(rows), vectors, self._dimensions)
-        await self._write(writing.put, kind, rows, vectors)
+        await self._write(lambda connection: writing.put(connection, kind, [codec_of(kind).encode(rows, vectors)]))
+
+    async def put_table(self, kind: type[Row], table: "pa.Table") -> None:
+        await asyncio.to_thread(check_table, kind, table, self.dataset_id, self._dimensions)
+        if table.num_rows:
+            await self._write(writing.put, kind, (tables.stored_rows(kind, batch) for batch in batches_of(table)))
 
     async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         return await self._read(reading.get, kind, keys, checks.left_out(kind, without))

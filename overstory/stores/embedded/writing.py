@@ -1,15 +1,16 @@
 """Writes to a dataset's file. Each function runs inside one transaction, on its connection."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 import apsw
 
 from overstory.columns import Form
-from overstory.models import GlobalContextSummary, Row, Vectors
-from overstory.stores.embedded.codec import codec_of, encoder, load_texts, split
+from overstory.models import GlobalContextSummary, Row
+from overstory.stores.embedded.codec import StoredRow, encoder, load_texts, split
 from overstory.stores.embedded.connections import fetch, number
 from overstory.stores.embedded.schema import TABLES, Table, table_of
 from overstory.words import searchable
@@ -20,22 +21,33 @@ _KEPT_CHANGES = 200_000
 _DROP_AT_ONCE = 5_000
 
 
-def put(connection: apsw.Connection, kind: type[Row], rows: Sequence[Row], vectors: Vectors | None) -> None:
-    """Insert rows, in the place of those with the same keys."""
-    table, codec = table_of(kind), codec_of(kind)
-    keys = [row.key.bytes for row in rows]
+def put(connection: apsw.Connection, kind: type[Row], parts: Iterable[Sequence[StoredRow]]) -> None:
+    """Insert rows, in the place of those with the same keys; only one part of them is held at a time."""
+    table = table_of(kind)
+    lists: dict[str, list[tuple[bytes, Any]]] = {field: [] for field in table.links}
+    for rows in parts:
+        _insert(connection, table, rows)
+        for field, stored in lists.items():
+            place = table.place(field)
+            stored += [(row.key, row.values[place]) for row in rows]
+    for field, stored in lists.items():
+        _link(connection, table, field, stored)
+
+
+def _insert(connection: apsw.Connection, table: Table, rows: Sequence[StoredRow]) -> None:
+    """Everything of rows but their links."""
     # In the order of keys, so that neighbours in the index are neighbours in the file.
-    order = sorted(range(len(rows)), key=keys.__getitem__)
-    remove(connection, table, keys)
-    rids = dict(zip(order, _take_rids(connection, len(rows)), strict=True))
-    connection.executemany(table.insert, ([rids[i], keys[i], *codec.encode(rows[i])] for i in order))
-    _link(connection, table, keys)
-    _index_text(connection, table, keys)
-    if vectors is not None:
-        bytes_of = vectors.astype("<f4", copy=False)
+    rows = sorted(rows, key=attrgetter("key"))
+    remove(connection, table, [row.key for row in rows])
+    numbered = list(zip(_take_rids(connection, len(rows)), rows, strict=True))
+    connection.executemany(table.insert, ((rid, row.key, *row.values) for rid, row in numbered))
+    if table.text_fields:
+        places = [table.place(field) for field in table.text_fields]
+        _index_text(connection, table, ((rid, *(row.values[place] for place in places)) for rid, row in numbered))
+    if table.has_vectors:
         connection.executemany(
             f"INSERT INTO {table.name}_vector(rid, key, vector) VALUES (?, ?, ?)",
-            ((rids[i], keys[i], bytes_of[i].tobytes()) for i in order),
+            ((rid, row.key, row.vector) for rid, row in numbered if row.vector is not None),
         )
 
 
@@ -68,12 +80,12 @@ def patch(connection: apsw.Connection, kind: type[Row], changes: Mapping[UUID, M
     for key, change in changes.items():
         if change:
             _update(connection, table, key, change)
-    _link(connection, table, keys, links)
+    for field in links:
+        _link(connection, table, field, _stored(connection, table, ("key", field), keys))
     if touched & set(table.text_fields):
-        connection.executemany(
-            f"DELETE FROM {table.name}_text WHERE rowid = ?", [(rid,) for rid in _rids(connection, table, keys)]
-        )
-        _index_text(connection, table, keys)
+        texts = _stored(connection, table, ("rid", *table.text_fields), keys)
+        connection.executemany(f"DELETE FROM {table.name}_text WHERE rowid = ?", [(rid,) for rid, *_ in texts])
+        _index_text(connection, table, texts)
     if kind is GlobalContextSummary and touched & _VALIDITY:
         _note_changes(connection, table, _rids(connection, table, keys))
     if any(table.form(field) not in _HARMLESS for field in touched):
@@ -123,38 +135,35 @@ def _rids(connection: apsw.Connection, table: Table, keys: Sequence[bytes]) -> l
     return [rid for (rid,) in fetch(connection, sql, (apsw.carray(tuple(keys)),))]
 
 
-def _stored_links(
-    connection: apsw.Connection, table: Table, field: str, keys: Sequence[bytes]
-) -> Iterator[tuple[bytes | str, bytes]]:
-    """Each value of a list field with the key of its row."""
-    sql = f'SELECT key, "{field}" FROM {table.name} WHERE key IN carray(?)'
-    values_of: Callable[[Any], Sequence[bytes | str]] = split if table.form(field) is Form.IDS else load_texts
-    for key, stored in fetch(connection, sql, (apsw.carray(tuple(keys)),)):
-        for value in dict.fromkeys(values_of(stored)):
-            yield value, key
+def _stored(
+    connection: apsw.Connection, table: Table, names: Sequence[str], keys: Sequence[bytes]
+) -> list[tuple[Any, ...]]:
+    """Columns of the rows that exist, by ascending rid."""
+    columns = ", ".join(f'"{name}"' for name in names)
+    sql = f"SELECT {columns} FROM {table.name} WHERE key IN carray(?) ORDER BY rid"
+    return fetch(connection, sql, (apsw.carray(tuple(keys)),))
 
 
-def _link(
-    connection: apsw.Connection, table: Table, keys: Sequence[bytes], fields: Iterable[str] | None = None
-) -> None:
-    for field in table.links if fields is None else fields:
-        # Sorted, since neighbours in the index are inserted much faster one after the other.
-        pairs = sorted(_stored_links(connection, table, field, keys))
-        connection.executemany(f"INSERT INTO {table.link(field)}(value, key) VALUES (?, ?)", pairs)
+def _link(connection: apsw.Connection, table: Table, field: str, stored: Iterable[tuple[Any, ...]]) -> None:
+    sql = f"INSERT INTO {table.link(field)}(value, key) VALUES (?, ?)"
+    connection.executemany(sql, _links(table, field, stored))
 
 
 def _unlink(connection: apsw.Connection, table: Table, fields: Iterable[str], keys: Sequence[bytes]) -> None:
     for field in fields:
-        pairs = sorted(_stored_links(connection, table, field, keys))
-        connection.executemany(f"DELETE FROM {table.link(field)} WHERE value = ? AND key = ?", pairs)
+        sql = f"DELETE FROM {table.link(field)} WHERE value = ? AND key = ?"
+        connection.executemany(sql, _links(table, field, _stored(connection, table, ("key", field), keys)))
 
 
-def _index_text(connection: apsw.Connection, table: Table, keys: Sequence[bytes]) -> None:
-    if not table.text_fields:
-        return
-    fields = ", ".join(f'"{field}"' for field in table.text_fields)
-    sql = f"SELECT rid, {fields} FROM {table.name} WHERE key IN carray(?) ORDER BY rid"
-    stored = fetch(connection, sql, (apsw.carray(tuple(keys)),))
+def _links(table: Table, field: str, stored: Iterable[tuple[Any, ...]]) -> list[tuple[bytes | str, bytes]]:
+    """Each value of a list field with the key of its row, of rows' keys and lists."""
+    values_of: Callable[[Any], Sequence[bytes | str]] = split if table.form(field) is Form.IDS else load_texts
+    # Sorted, since neighbours in the index are inserted much faster one after the other.
+    return sorted({(value, key) for key, values in stored for value in values_of(values)})
+
+
+def _index_text(connection: apsw.Connection, table: Table, stored: Iterable[Sequence[Any]]) -> None:
+    """Make rows findable by their words, of their numbers and texts."""
     connection.executemany(
         f"INSERT INTO {table.name}_text(rowid, words) VALUES (?, ?)",
         ((rid, searchable("\n".join(texts))) for rid, *texts in stored),

@@ -8,6 +8,7 @@ from uuid import UUID
 from overstory.columns import RowT
 from overstory.models import Dataset, DocumentChunk, Edge, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
+from overstory.stores.arriving import put_objects
 from overstory.stores.weaviate import reading, searching, tables, writing
 from overstory.stores.weaviate.address import FLAT
 from overstory.stores.weaviate.connecting import Connections
@@ -41,6 +42,9 @@ class WeaviateTenant:
             vectors = checks.check_vectors(kind, len(rows), vectors, self._dimensions)
         own = await self._rows(kind)
         await writing.put(own.link, own.collection, kind, rows, vectors)
+
+    async def put_table(self, kind: type[Row], table: "pa.Table") -> None:
+        await put_objects(self, kind, table, self._dimensions)
 
     async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         left_out = checks.left_out(kind, without)
