@@ -8,7 +8,6 @@ Each case runs in a process of its own, so that memory is its own. Without --mil
 import argparse
 import json
 import math
-import resource
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.measuring import Table
+from benchmarks.measuring import Table, peak_megabytes
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.increments import TreeState, apply_changes
@@ -54,7 +53,7 @@ def measure(kind: str, strategy: str, summaries: int, one_more: bool) -> Result:
     planned = time.process_time()
     plan.bucket_ids(DATASET, leaves)
     named = time.process_time()
-    peak = peak_gib()
+    peak = peak_megabytes() / 1024
     seconds, rewritten = add_one(leaves, options) if one_more else (math.nan, 0)
     return Result(
         kind, strategy, summaries, planned - start, named - planned, peak, plan.level_sizes, seconds, rewritten
@@ -65,13 +64,6 @@ def forget_peak() -> None:
     """Count from here, so that making up the data doesn't count (Linux; elsewhere it does)."""
     if CLEAR_REFS.exists():
         CLEAR_REFS.write_text("5")
-
-
-def peak_gib() -> float:
-    if CLEAR_REFS.exists():
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def add_one(leaves: trees.Leaves, options: TreeOptions) -> tuple[float, int]:
