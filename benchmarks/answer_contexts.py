@@ -3,7 +3,8 @@
 import random
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.measuring import Table, interval
@@ -161,15 +162,9 @@ def _kind(name: str, question: Question) -> str:
 async def measure_contexts(table: Table, lane: str, loaded: Sequence[QuestionSet], limit: int) -> None:
     for kind, asked in groups_of(loaded).items():
         chosen = some_of(asked, limit)
-        golds = [Gold(*one) for one in chosen]
+        judges = [Gold(*one).judge for one in chosen]
         for budget in BUDGETS:
-            held: dict[str, list[Held]] = {}
-            for (question, texts), gold in zip(chosen, golds, strict=True):
-                for system, context in (await contexts_of(question, texts, budget)).items():
-                    held.setdefault(system, []).append(gold.judge(context))
-            for system, rows in held.items():
-                what = f"{lane} {kind} ({len(chosen)}) at {budget:,}: {system}"
-                _add(table, what, Held._fields, rows, held.get(system.partition(" +")[0], rows))
+            await _measure(table, f"{lane} {kind} ({len(chosen)})", chosen, judges, budget)
 
 
 def some_of(asked: Asked, limit: int) -> Asked:
@@ -237,15 +232,9 @@ async def measure_coverage(table: Table, lane: str, loaded: Sequence[QuestionSet
         texts = {name: {p["id"]: p["text"] for p in passages} for name, passages in one.passages.items()}
         asked = [(q, texts[q.dataset]) for q in one.questions if q.dataset in texts and _asks_for_facts(one.name, q)]
         chosen = some_of(asked, limit)
+        judges = [partial(coverage, facts_of(q), documents=len(documents)) for q, documents in chosen]
         for budget in WHOLE_BUDGETS if chosen else ():
-            held: dict[str, list[Coverage]] = {}
-            for question, documents in chosen:
-                facts = facts_of(question)
-                for system, context in (await contexts_of(question, documents, budget)).items():
-                    held.setdefault(system, []).append(coverage(facts, context, len(documents)))
-            for system, rows in held.items():
-                what = f"{lane} {one.name}, planted facts ({len(chosen)}) at {budget:,}: {system}"
-                _add(table, what, Coverage._fields, rows, held.get(system.partition(" +")[0], rows))
+            await _measure(table, f"{lane} {one.name}, planted facts ({len(chosen)})", chosen, judges, budget)
 
 
 def _asks_for_facts(name: str, question: Question) -> bool:
@@ -256,3 +245,20 @@ def _asks_for_facts(name: str, question: Question) -> bool:
         "beam": question.type in ("summarization", "event_ordering", "multi_session_reasoning"),
         "earnings": True,
     }.get(name, False)
+
+
+# --- both ------------------------------------------------------------------------------------------
+
+Judge = Callable[[Context], Held | Coverage]
+"""What a context holds of what one question asks for."""
+
+
+async def _measure(table: Table, what: str, asked: Asked, judges: Sequence[Judge], budget: int) -> None:
+    """Every system's contexts of some questions, each judged by the question's own judge."""
+    held: dict[str, list[Held | Coverage]] = {}
+    for (question, texts), judge in zip(asked, judges, strict=True):
+        for system, context in (await contexts_of(question, texts, budget)).items():
+            held.setdefault(system, []).append(judge(context))
+    for system, rows in held.items():
+        local = held.get(system.partition(" +")[0], rows)
+        _add(table, f"{what} at {budget:,}: {system}", rows[0]._fields, rows, local)

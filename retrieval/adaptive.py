@@ -31,7 +31,18 @@ from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
 from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, clean_fact, clean_name, clean_source, least_budget
-from .prelude import LEFT_OUT, PRELUDE_PART, Area, LocalT, Prelude, fit_prelude, noted, shorter, without_prelude
+from .prelude import (
+    LEFT_OUT,
+    PRELUDE_PART,
+    Area,
+    LocalT,
+    Prelude,
+    fit_prelude,
+    is_copy,
+    noted,
+    shorter,
+    without_prelude,
+)
 from .question import ADAPTIVE, Question
 from .ranking import word_weights
 from .scene import Scene
@@ -268,14 +279,9 @@ def lacking(known: Known, shown: Collection[UUID], text: str) -> Iterator[FactCa
     given: list[frozenset[str]] = []
     for one in known.candidates:
         is_new = hidden.isdisjoint(one.fact.summary_ids) and one.fact.text not in said
-        if is_new and not any(_is_copy(one.words, other) for other in given):
+        if is_new and not any(is_copy(one.words, other, COPY_SHARE) for other in given):
             given.append(one.words)
             yield one
-
-
-def _is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
-    numbers = {word for word in one if not word.isalpha()}
-    return numbers <= other and len(one & other) >= COPY_SHARE * len(one)
 
 
 def _within(candidates: Iterable[FactCandidate], budget_tokens: int) -> list[FactCandidate]:

@@ -10,7 +10,7 @@ Relevant areas:
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -165,11 +165,13 @@ async def _choose(tenant: Tenant, candidates: Sequence[Area], generation: int, c
 def says_nothing_new(area: Area, chosen: Sequence[Area]) -> bool:
     """Whether one of the chosen has nearly all words of this area, and all of its numbers."""
     words = _words(area.row)
+    return any(is_copy(words, _words(other.row), NEAR_COPY) for other in chosen)
+
+
+def is_copy(words: Set[str], other: Set[str], share: float) -> bool:
+    """Whether other words have so large a share of these, and all of their numbers."""
     numbers = {word for word in words if not word.isalpha()}
-    return any(
-        numbers <= other and len(words & other) >= NEAR_COPY * len(words)
-        for other in map(_words, (c.row for c in chosen))
-    )
+    return numbers <= other and len(words & other) >= share * len(words)
 
 
 def _words(row: GlobalContextSummary) -> set[str]:

@@ -14,6 +14,7 @@ from uuid import UUID
 from overstory import ids
 from overstory.indexing import publishing
 from overstory.indexing.extracting import embed_texts
+from overstory.indexing.pending import lowest_buckets
 from overstory.indexing.removing import remove_chunks
 from overstory.indexing.rendering import render_area
 from overstory.models import (
@@ -113,10 +114,7 @@ async def _former_summaries(tenant: Tenant) -> set[UUID]:
 
     Nobody knows any more which document said them, so that they go with whichever is forgotten next.
     """
-    named: set[bytes] = set()
-    async for batch in tenant.batches(GlobalContextSummary, ["level", "child_ids"]):
-        for row in batch.to_pylist():
-            named.update(row["child_ids"] if row["level"] == 0 else ())
+    named = {key async for bucket in lowest_buckets(tenant) for key in bucket.child_keys}
     if named:
         async for batch in tenant.batches(TextSummary, ["key"]):
             named.difference_update(batch.column("key").to_pylist())

@@ -1,6 +1,8 @@
 """What the index has yet to look at, and what of it the served tree covers all the same."""
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from overstory import ids
@@ -64,11 +66,21 @@ async def _count_covered(tenant: Tenant, generation: int) -> int:
 
 async def _placed(tenant: Tenant, generation: int) -> set[bytes]:
     """The summaries below the level-0 buckets of a generation."""
-    found: set[bytes] = set()
-    async for batch in tenant.batches(GlobalContextSummary, ["level", "child_ids"], generation=generation):
-        for level, children in zip(
-            batch.column("level").to_pylist(), batch.column("child_ids").to_pylist(), strict=True
-        ):
+    return {key async for bucket in lowest_buckets(tenant, generation) for key in bucket.child_keys}
+
+
+class LowestBucket(NamedTuple):
+    """A bucket of level 0: from which generation on it is seen, up to which, and the summaries below it."""
+
+    valid_from: int
+    valid_to: int
+    child_keys: Sequence[bytes]
+
+
+async def lowest_buckets(tenant: Tenant, generation: int | None = None) -> AsyncIterator[LowestBucket]:
+    """The level-0 buckets that a generation sees, or all that are stored."""
+    columns = ["level", *LowestBucket._fields[:2], "child_ids"]
+    async for batch in tenant.batches(GlobalContextSummary, columns, generation=generation):
+        for level, *bucket in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
             if level == 0:
-                found.update(children)
-    return found
+                yield LowestBucket(*bucket)

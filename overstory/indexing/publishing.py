@@ -22,6 +22,7 @@ import numpy as np
 
 from overstory import ids
 from overstory.errors import GenerationNotFoundError, InvalidIndexError
+from overstory.indexing.pending import LowestBucket, lowest_buckets
 from overstory.indexing.plans import ROLLED_BACK, BuildPlan, Job
 from overstory.indexing.tree.leaves import as_bytes, with_text
 from overstory.indexing.tree.verification import StoredTree, Violation, verify_tree
@@ -160,14 +161,16 @@ async def roll_back(store: Store, tenant: Tenant, lease: Lease, number: int) -> 
 
 async def _differing_summaries(tenant: Tenant, older: int, newer: int) -> set[UUID]:
     """Summaries below the level-0 buckets that two generations see differently."""
-    found: set[UUID] = set()
-    async for batch in tenant.batches(GlobalContextSummary, ["level", "valid_from", "valid_to", "child_ids"]):
-        for row in batch.to_pylist():
-            in_older = row["valid_from"] <= older < row["valid_to"]
-            in_newer = row["valid_from"] <= newer < row["valid_to"]
-            if row["level"] == 0 and in_older != in_newer:
-                found.update(ids.uuid_of(c) for c in row["child_ids"])
-    return found
+    return {
+        ids.uuid_of(key)
+        async for bucket in lowest_buckets(tenant)
+        if _sees(older, bucket) != _sees(newer, bucket)
+        for key in bucket.child_keys
+    }
+
+
+def _sees(generation: int, bucket: LowestBucket) -> bool:
+    return bucket.valid_from <= generation < bucket.valid_to
 
 
 async def _patch(tenant: Tenant, changes: Mapping[UUID, Mapping[str, Any]]) -> None:
