@@ -5,8 +5,8 @@ an entity or edge whose words are the document's, and every text of the index th
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -23,6 +23,7 @@ from overstory.models import (
     Hit,
     LeanEdge,
     Row,
+    TextSummary,
     Vector,
 )
 from overstory.stores.contract import RowT, Tenant
@@ -35,7 +36,8 @@ T = TypeVar("T")
 class Hidden:
     keys: frozenset[UUID] = frozenset()
     summaries: frozenset[UUID] = frozenset()
-    chunks: int = 0
+    counts: Mapping[type[Row], int] = field(default_factory=dict)
+    """Rows by kind."""
 
 
 async def find_hidden(tenant: Tenant) -> Hidden:
@@ -47,9 +49,16 @@ async def find_hidden(tenant: Tenant) -> Hidden:
     async with wave() as group:
         entities = group.create_task(tenant.find(Entity, "chunk_id", chunks))
         edges = group.create_task(tenant.find(Edge, "chunk_id", chunks))
+        written = group.create_task(tenant.find(TextSummary, "document_id", documents))
     summaries = frozenset(map(ids.summary_id, chunks))
-    keys = summaries.union(documents, chunks, entities.result(), edges.result())
-    return Hidden(keys, summaries, len(chunks))
+    rows: dict[type[Row], list[UUID]] = {
+        Document: documents,
+        DocumentChunk: chunks,
+        TextSummary: written.result(),
+        Entity: entities.result(),
+        Edge: edges.result(),
+    }
+    return Hidden(summaries.union(*rows.values()), summaries, {kind: len(keys) for kind, keys in rows.items()})
 
 
 def hide_forgetting(tenant: Tenant) -> Tenant:
@@ -75,7 +84,7 @@ class _VisibleTenant:
     async def count(self, kind: type[Row]) -> int:
         async with wave() as group:
             hidden, number = group.create_task(self._hidden()), group.create_task(self._tenant.count(kind))
-        return number.result() - (hidden.result().chunks if kind is DocumentChunk else 0)
+        return number.result() - hidden.result().counts.get(kind, 0)
 
     async def get(self, kind: type[RowT], keys: Sequence[UUID], *, without: Collection[str] = ()) -> list[RowT]:
         async with wave() as group:
