@@ -23,8 +23,10 @@ _FORMS = tuple(
     )
 )
 _BETWEEN = re.compile(r"\b(?:between|from)\b.*\b(?:and|to|until|till)\b", re.IGNORECASE)
-_UNTIL = re.compile(r"\b(?:before|until|till|by|up to)\W+(?:the )?$", re.IGNORECASE)
-_SINCE = re.compile(r"\b(?:after|since|from)\W+(?:the )?$", re.IGNORECASE)
+_BEFORE = re.compile(r"\bbefore\W+(?:the )?$", re.IGNORECASE)
+_UNTIL = re.compile(r"\b(?:until|till|by|up to)\W+(?:the )?$", re.IGNORECASE)
+_AFTER = re.compile(r"\bafter\W+(?:the )?$", re.IGNORECASE)
+_SINCE = re.compile(r"\b(?:since|from)\W+(?:the )?$", re.IGNORECASE)
 _FIRST, _LAST = "0000-00-00", "9999-99-99"
 
 
@@ -40,9 +42,33 @@ class Point(NamedTuple):
         parts = (date[0:4], date[5:7], date[8:10])
         return all(want is None or part == f"{want:02d}" for want, part in zip(self, parts, strict=True))
 
-    def edge(self, filler: str) -> str:
-        """Its first (`00`) or last (`99`) day, fit for comparing texts."""
-        return "-".join([f"{self.year:04d}", *(filler if part is None else f"{part:02d}" for part in self[1:])])
+    # Days here are texts that are only compared: the day after 31 May is 32 May, the month before January is 0.
+
+    @property
+    def first(self) -> str:
+        return self._with_rest("01", "01")
+
+    @property
+    def last(self) -> str:
+        return self._with_rest("12", "31")
+
+    @property
+    def day_before(self) -> str:
+        return self._shifted(-1).last
+
+    @property
+    def day_after(self) -> str:
+        return self._shifted(1).first
+
+    def _with_rest(self, month: str, day: str) -> str:
+        rest = zip(self[1:], (month, day), strict=True)
+        return "-".join([f"{self.year:04d}", *(filler if part is None else f"{part:02d}" for part, filler in rest)])
+
+    def _shifted(self, by: int) -> "Point":
+        """The day, month or year so many later."""
+        if self.year is None or self.month is None:
+            return self._replace(year=(self.year or 0) + by)
+        return self._replace(month=self.month + by) if self.day is None else self._replace(day=self.day + by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +79,55 @@ class AskedTime:
     start: str = _FIRST
     end: str = _LAST
 
+    @property
+    def is_span(self) -> bool:
+        return (self.start, self.end) != (_FIRST, _LAST)
+
+    @property
+    def last(self) -> str:
+        """Its last day; that of all time where the end is open, or no year is named."""
+        if self.is_span:
+            return self.end
+        return max((point.last for point in self.points if point.year is not None), default=_LAST)
+
     def covers(self, date: str) -> bool:
         """Whether an ISO date, or the date of a time, is among them; never for an empty one."""
         if not date:
             return False
-        if (self.start, self.end) != (_FIRST, _LAST):
+        if self.is_span:
             return self.start <= date[:10] <= self.end
         return any(point.covers(date) for point in self.points)
 
 
 def asked_time(question: str) -> AskedTime | None:
-    """The dates that a question names; None when it names none."""
+    """The dates that a question names; None when it names none.
+
+    `before` and `after` leave the date itself out; `until`, `by`, `since`, `from` and `between` take it in.
+    """
     found = sorted(_points(question))
     points = tuple(point for _, point in found)
     if not points:
         return None
     dated = [(place, point) for place, point in found if point.year is not None]
     if len(dated) == 2 and len(points) == 2 and _BETWEEN.search(question):
-        return AskedTime(points, dated[0][1].edge("00"), dated[1][1].edge("99"))
+        return AskedTime(points, dated[0][1].first, dated[1][1].last)
     if len(dated) == 1 == len(points):
-        before = question[: dated[0][0]]
-        if _UNTIL.search(before):
-            return AskedTime(points, end=dated[0][1].edge("99"))
-        if _SINCE.search(before):
-            return AskedTime(points, start=dated[0][1].edge("00"))
+        [(place, point)] = dated
+        return _bounded(question[:place], point)
     return AskedTime(points)
+
+
+def _bounded(words: str, point: Point) -> AskedTime:
+    """A date, or what is on one side of it, by the words in front of it."""
+    if _BEFORE.search(words):
+        return AskedTime((point,), end=point.day_before)
+    if _UNTIL.search(words):
+        return AskedTime((point,), end=point.last)
+    if _AFTER.search(words):
+        return AskedTime((point,), start=point.day_after)
+    if _SINCE.search(words):
+        return AskedTime((point,), start=point.first)
+    return AskedTime((point,))
 
 
 def names_date(text: str, time: AskedTime) -> bool:
@@ -86,8 +136,8 @@ def names_date(text: str, time: AskedTime) -> bool:
 
 
 def _meets(point: Point, time: AskedTime) -> bool:
-    if (time.start, time.end) != (_FIRST, _LAST):
-        return point.year is not None and time.start <= point.edge("99") and point.edge("00") <= time.end
+    if time.is_span:
+        return point.year is not None and time.start <= point.last and point.first <= time.end
     return any(
         all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(point, other, strict=True))
         and (point.month, point.day)[other.day is not None] is not None

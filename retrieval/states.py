@@ -62,7 +62,4 @@ def _changed(statements: Sequence[Statement], wanted: frozenset[str]) -> list[tu
 
 def _holds(chunk: DocumentChunk, time: AskedTime | None) -> bool:
     """Whether it was said by the last of the dates asked for; undated texts were."""
-    if time is None or not chunk.occurred_at:
-        return True
-    ends = [point.edge("99") for point in time.points if point.year is not None]
-    return not ends or chunk.occurred_at[:10] <= max(ends)
+    return time is None or not chunk.occurred_at or chunk.occurred_at[:10] <= time.last
