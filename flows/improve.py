@@ -3,7 +3,7 @@
 import logging
 from uuid import UUID
 
-from overstory.errors import BudgetExceededError, OverstoryError
+from overstory.errors import OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE
@@ -38,13 +38,15 @@ async def improve(
         with budgeted(dataset_id, budget):
             reading, index = await _enrich_and_index(opened, held, build_global_context_index)
     usage = reading.usage
+    reason = _left_unread(reading)
     if index:
         usage += index.usage
+        reason = index.reason
     return ImproveResult(
         dataset=opened.dataset.name,
         index=index,
         completed_chunks=reading.chunks,
-        warnings=(index.reason,) if index and index.reason else (),
+        warnings=(reason,) if reason else (),
         model_calls=usage.calls,
         usage=usage,
     )
@@ -61,12 +63,17 @@ async def enrich(dataset_id: UUID, held: HeldLease) -> Reading:
 async def _enrich_and_index(
     opened: OpenDataset, held: HeldLease, build_index: bool
 ) -> tuple[Reading, IndexResult | None]:
-    try:
-        reading = await enrich(opened.dataset.id, held)
-    except BudgetExceededError as stopped:
-        manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
-        return Reading(), result_of(IndexStatus.STOPPED, manifest, reason=f"{stopped} Chunks are left to be read.")
-    return reading, await _index_or_reason(opened, held) if build_index else None
+    reading = await enrich(opened.dataset.id, held)
+    if not build_index:
+        return reading, None
+    if reading.stopped is None:
+        return reading, await _index_or_reason(opened, held)
+    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    return reading, result_of(IndexStatus.STOPPED, manifest, reason=_left_unread(reading))
+
+
+def _left_unread(reading: Reading) -> str:
+    return f"{reading.stopped} Chunks are left to be read." if reading.stopped else ""
 
 
 async def _index_or_reason(opened: OpenDataset, held: HeldLease) -> IndexResult:

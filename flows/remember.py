@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from overstory.errors import BudgetExceededError
 from overstory.indexing import reading
-from overstory.indexing.extracting import STAGE, ExtractReport
+from overstory.indexing.extracting import STAGE, ExtractReport, ExtractStoppedError
 from overstory.indexing.leasing import writing
 from overstory.indexing.sources import ReadOutcome, SourceInput
 from overstory.layout import tasks
@@ -25,6 +26,8 @@ class Reading:
     chunks: int = 0
     degraded: int = 0
     usage: Usage = field(default_factory=Usage)
+    stopped: BudgetExceededError | None = None
+    """The cap that left chunks to be read."""
 
 
 @tasks.policies.flow(
@@ -73,6 +76,9 @@ async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids:
         chunk_ids: those that are left to be read.
         read: how many chunks of the documents were read before.
 
+    Returns:
+        What was read. Where a cap stopped it, the documents are not finished, and the rest is left to the next run.
+
     Raises:
         ModelError, StoreError: the first failure, after what was under way has been stored.
     """
@@ -88,11 +94,16 @@ async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids:
     watcher().advance(STAGE, read)
     reports, failures = await batches.run(firsts, extract, at_once=batches.batches_at_once(runtime.settings, size))
     watcher().end(STAGE)
-    if failures:
-        raise failures[0]
-    if document_ids:
+    stopped = [failure for failure in failures if isinstance(failure, ExtractStoppedError)]
+    for failure in failures:
+        if not isinstance(failure, ExtractStoppedError):
+            raise failure
+    read_now = _sum_up([*reports, *(one.report for one in stopped)])
+    if stopped:
+        read_now.stopped = stopped[0].reason
+    elif document_ids:
         await tasks.enrich.finish_documents(dataset_id, document_ids)
-    return _sum_up(reports)
+    return read_now
 
 
 def _count(data: SourceInput) -> int:

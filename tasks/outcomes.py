@@ -56,7 +56,7 @@ def _remembered(result: RememberResult) -> Outcome:
 def _improved(result: ImproveResult) -> Outcome:
     finished = f"{result.completed_chunks} chunks finished that an earlier run had left"
     if result.index is None:
-        return Outcome(finished)
+        return Outcome("; ".join([finished, *result.warnings]), in_part=bool(result.warnings))
     index = _indexed(result.index)
     if not result.completed_chunks:
         return index

@@ -133,7 +133,8 @@ def improved(result: ImproveResult, console: "Console") -> None:
     if result.completed_chunks:
         say(console, f"{count(result.completed_chunks, 'chunk')} finished that an earlier run had left.")
     if result.index is None:
-        say(console, f"{one_line(result.dataset)} is complete.{spent(result.model_calls, result.usage)}")
+        state = "not complete yet" if result.warnings else "complete"
+        say(console, f"{one_line(result.dataset)} is {state}.{spent(result.model_calls, result.usage)}")
         suggest(console, f"overstory improve --dataset {name} --index")
     elif result.index.status is IndexStatus.STARTED:
         say(console, f"A run in the background does it: {one_line(result.index.run_url or result.index.run_id)}")

@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
+from overstory.errors import BudgetExceededError
 from overstory.indexing.budgets import Budget
 from overstory.indexing.documents import read_of
 from overstory.indexing.shelf import Shelf
@@ -45,6 +46,17 @@ class ExtractReport:
     usage: Usage = field(default_factory=Usage)
 
 
+class ExtractStoppedError(Exception):
+    """A cap was reached; `report` says what was read by then, `reason` which cap."""
+
+    def __init__(self, report: ExtractReport, reason: BudgetExceededError) -> None:
+        self.report, self.reason = report, reason
+        super().__init__(report, reason)
+
+    def __str__(self) -> str:
+        return str(self.reason)
+
+
 async def extract(
     tenant: Tenant,
     writer: Writer,
@@ -63,7 +75,7 @@ async def extract(
 
     Raises:
         ModelError: the model does not answer, or refuses the key.
-        BudgetExceededError: a cap was reached.
+        ExtractStoppedError: a cap was reached.
     """
     chunks = await _unread(tenant, chunk_ids)
     watcher().advance(STAGE, len(chunk_ids) - len(chunks))
@@ -89,7 +101,8 @@ async def extract(
             task.cancel()
         await shelf.close()
     if failures:
-        raise failures[0]
+        first = failures[0]
+        raise ExtractStoppedError(report, first) if isinstance(first, BudgetExceededError) else first
     return report
 
 

@@ -133,6 +133,25 @@ async def test_a_cap_holds_for_chunks_that_an_earlier_run_left(model: ScriptedMo
     assert len(model.chats) == 20 + finished.buckets + 1
 
 
+@pytest.mark.parametrize("index", [False, True])
+async def test_what_a_cap_let_be_read_is_counted(model: ScriptedModelServer, priced: None, monkeypatch, index: bool):
+    monkeypatch.setenv("OVERSTORY_BATCH_SIZE", "4")
+    model.when(fail(500))
+    with pytest.raises(ModelError):
+        await remember(notes(20))
+    model.behave()
+
+    stopped = await improve(build_global_context_index=index, max_calls=6)
+    status = await datasets.status("main_dataset")
+    finished = await improve()
+
+    assert (stopped.model_calls, stopped.usage.calls, stopped.completed_chunks) == (6, 6, 6)
+    assert stopped.usage.cost_usd > 0
+    assert len(stopped.warnings) == 1 and "Chunks are left to be read" in stopped.warnings[0]
+    assert (stopped.index.status if stopped.index else None) == (IndexStatus.STOPPED if index else None)
+    assert (status.incomplete, finished.completed_chunks, finished.warnings) == (20, 14, ())
+
+
 async def test_a_cap_of_one_call_comes_to_an_end_though_every_text_is_a_fallback(model: ScriptedModelServer):
     await remember(notes(12))
     model.forget()

@@ -9,6 +9,7 @@ import pytest
 
 from overstory import errors
 from overstory.errors import OverstoryError
+from overstory.indexing.extracting import ExtractReport, ExtractStoppedError
 from overstory.indexing.summarizing import BatchReport, BatchStoppedError
 
 CLASSES = [c for c in vars(errors).values() if inspect.isclass(c) and issubclass(c, OverstoryError)]
@@ -52,8 +53,12 @@ def test_an_error_keeps_message_data_and_notes_between_processes(kind: type[Over
     assert vars(there) == vars(error)
 
 
-def test_what_stopped_a_batch_travels_with_it():
-    stopped = BatchStoppedError(BatchReport(level=2, written=3), errors.BudgetExceededError("max_calls=9", 9))
+@pytest.mark.parametrize(
+    ("kind", "report"),
+    [(BatchStoppedError, BatchReport(level=2, written=3)), (ExtractStoppedError, ExtractReport(chunks=3))],
+)
+def test_what_stopped_a_batch_travels_with_it(kind, report):
+    stopped = kind(report, errors.BudgetExceededError("max_calls=9", 9))
 
     there = pickle.loads(pickle.dumps(stopped))
 

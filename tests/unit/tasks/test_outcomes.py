@@ -35,6 +35,7 @@ def improved(status: IndexStatus, **values: object) -> ImproveResult:
         (remembered(DocumentStatus.ADDED, DocumentStatus.SKIPPED), COMPLETED_WITH_ERRORS),
         (remembered(DocumentStatus.ADDED, degraded=1), COMPLETED_WITH_ERRORS),
         (ImproveResult(dataset="d", index=None), "Completed"),
+        (ImproveResult(dataset="d", index=None, warnings=("Stopped at max_calls=3",)), COMPLETED_WITH_ERRORS),
         (improved(IndexStatus.PUBLISHED, written=3), "Completed"),
         (improved(IndexStatus.PUBLISHED, degraded=1), COMPLETED_WITH_ERRORS),
         (improved(IndexStatus.STOPPED, reason="Stopped at max_calls=3"), COMPLETED_WITH_ERRORS),
