@@ -107,7 +107,8 @@ def blocks_of(context: str) -> list[str]:
 
 def asks_for_overview(question: str) -> bool:
     """Whether a question has no word of its own, so that no sentence of the texts could be told from another by it."""
-    return any(map(str.isalpha, question)) and _OVERVIEW_TERMS.issuperset(terms_of(question))
+    asks_for_value = _WHEN.search(question) or _HOW_MANY.search(question)
+    return any(map(str.isalpha, question)) and not asks_for_value and _OVERVIEW_TERMS.issuperset(terms_of(question))
 
 
 def quote_map(given: GivenMap) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from overstory.models import Turn
 from overstory.offline.answers import NO_ANSWER
 from overstory.offline.writer import OfflineWriter
 from tests.unit.retrieval.data import Note, make_indexed_world, make_world
@@ -37,6 +38,16 @@ async def test_only_what_of_the_map_is_in_the_context_is_quoted():
 
     assert len(found.text.splitlines()) == 4
     assert "planted tomatoes" not in found.text
+
+
+async def test_a_question_that_goes_on_from_another_one_is_about_the_same():
+    world = await make_quoting_world()
+    before = Turn(question="Who planted tomatoes?", answer="Mara Lind.", dataset_ids=())
+
+    found = await world.ask("And what is the plan?", index=True, history=[before])
+
+    assert "“Mara Lind planted tomatoes behind the greenhouse.”" in found.text
+    assert "by their map" not in found.text
 
 
 @pytest.mark.parametrize("query_type", TYPES)
