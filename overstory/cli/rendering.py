@@ -235,14 +235,15 @@ def _rests_on(result: RecallResult, console: "Console") -> None:
     if shown:
         more = f", and {len(shown) - SOURCES_SHOWN:,} more" if len(shown) > SOURCES_SHOWN else ""
         say(console, f"Sources: {', '.join(shown[:SOURCES_SHOWN])}{more}", "dim")
-    if evidence.root is not None and freshness.built_at is not None:
+    if (evidence.root or evidence.areas) and freshness.built_at is not None:
         built = f"generation {freshness.generation} of {freshness.built_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         marks = {"pending": freshness.pending, "degraded": freshness.degraded}
         told = "".join(f", {number:,} {mark}" for mark, number in marks.items() if number)
         summaries = count(freshness.summaries, "summary", "summaries")
         say(console, f"Map: {built} over {summaries}{told}, written by {one_line(freshness.model)}", "dim")
     elif freshness.generation:
-        say(console, "Map: not used (--index puts it in front)", "dim")
+        was_asked_for = any(note.startswith("prelude ") for note in evidence.notes)
+        say(console, "Map: not used" + ("" if was_asked_for else " (--index puts it in front)"), "dim")
     took = spent(result.usage.calls, result.usage).strip()
     if took:
         say(console, took, "dim")

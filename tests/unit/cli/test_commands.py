@@ -605,3 +605,11 @@ def test_the_exact_name_of_a_document_wins_over_one_that_is_shown_so(run: Any, r
 
     [left] = run_json("documents", "-d", "odd")["documents"]
     assert left["source"].endswith("a  b.md")
+
+
+def test_a_map_that_has_no_room_is_said_to_be_unused_and_not_to_be_asked_for(run: Any, indexed: str) -> None:
+    shown = run("recall", "When is the launch of Northstar?", "--dataset", indexed, "--index", "--budget", "80")
+
+    assert shown.exit_code == 3
+    assert "prelude left out: context_token_budget has no room for it" in shown.stderr
+    assert "Map: not used\n" in shown.stdout
