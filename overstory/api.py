@@ -14,7 +14,7 @@ from overstory.indexing.budgets import Budget
 from overstory.indexing.sources import SkippedSource, SourceInput
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import flows, tasks
-from overstory.models import Dataset, Document, Permission
+from overstory.models import Dataset, Document, Permission, Usage
 from overstory.results import (
     DocumentOutcome,
     DocumentStatus,
@@ -81,7 +81,21 @@ async def remember(
         user=user,
         wait_seconds=wait_seconds,
     )
-    return replace(result, index=improved.index)
+    return _with_improvement(result, improved)
+
+
+def _with_improvement(result: RememberResult, improved: ImproveResult) -> RememberResult:
+    """What both took together; every warning of `improved` is the reason of its index."""
+    usage = Usage()
+    for part in (result.usage, improved.usage):
+        usage += part
+    return replace(
+        result,
+        index=improved.index,
+        chunks=result.chunks + improved.completed_chunks,
+        model_calls=result.model_calls + improved.model_calls,
+        usage=usage,
+    )
 
 
 def _nothing_read(runtime: Runtime, would_be: Dataset, skipped: Sequence[SkippedSource]) -> RememberResult:

@@ -160,8 +160,9 @@ class RememberResult:
     """Where nothing could be read, the id that a new dataset of this name would have: none was made."""
     documents: tuple[DocumentOutcome, ...]
     chunks: int
-    """Chunks read anew."""
+    """Chunks read anew; of other documents too, where an earlier run had left them."""
     model_calls: int
+    """Of all that was done, the index included."""
     degraded: int = 0
     """Chunks whose graph and summary were written by rules since the model's could not be used."""
     usage: Usage = field(default_factory=Usage)

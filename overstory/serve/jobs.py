@@ -98,10 +98,7 @@ class Job:
 
     def finish(self, result: Result) -> None:
         self.result, self.state, self.ended_at = result, "done", datetime.now(UTC)
-        more = result.index if isinstance(result, RememberResult) else None  # what improve took holds its index's
-        parts = [result, *([more] if more else [])]
-        self.calls = sum(part.model_calls for part in parts)
-        self.cost_usd = sum(part.usage.cost_usd or 0.0 for part in parts)
+        self.calls, self.cost_usd = result.model_calls, result.usage.cost_usd or 0.0
 
     def fail(self, error: Problem) -> None:
         self.error, self.state, self.ended_at = error, "failed", datetime.now(UTC)

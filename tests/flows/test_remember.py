@@ -84,6 +84,22 @@ async def test_a_document_is_added_until_a_version_of_it_was_complete_and_update
     assert told == [DocumentStatus.ADDED, DocumentStatus.UPDATED]
 
 
+async def test_the_refresh_of_the_index_is_counted_with_what_it_finished(model: ScriptedModelServer):
+    await remember(notes(12))
+    await improve(build_global_context_index=True)
+    model.when(fail(500))
+    with pytest.raises(ModelError):
+        await remember(notes(3, first=12))
+    model.behave()
+    model.forget()
+
+    result = await remember(notes(2, first=15))
+
+    assert result.index is not None
+    assert result.chunks == 5
+    assert result.model_calls == result.usage.calls == len(model.chats) == 5 + result.index.model_calls
+
+
 class Steps(Silent):
     """A watcher of one stage."""
 

@@ -10,14 +10,20 @@ from overstory.serve.jobs import Job, Result
 
 INDEX = IndexResult(status=IndexStatus.PUBLISHED, model_calls=3, usage=Usage(calls=3, cost_usd=0.3))
 REMEMBERED = RememberResult(
-    dataset="notes", dataset_id=UUID(int=1), documents=(), chunks=2, model_calls=2, usage=Usage(calls=2, cost_usd=0.2)
+    dataset="notes",
+    dataset_id=UUID(int=1),
+    documents=(),
+    chunks=2,
+    model_calls=5,
+    usage=Usage(calls=5, cost_usd=0.5),
+    index=INDEX,
 )
 
 
 @pytest.mark.parametrize(
     ("result", "calls", "cost"),
     [
-        (REMEMBERED, 2, 0.2),
+        (REMEMBERED, 5, 0.5),
         (ImproveResult(dataset="notes", index=INDEX, model_calls=5, usage=Usage(calls=5, cost_usd=0.5)), 5, 0.5),
         (INDEX, 3, 0.3),
     ],
