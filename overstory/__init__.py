@@ -22,7 +22,6 @@ _HOMES = {
     "OverstoryError": "overstory.errors",
     "SearchType": "overstory.results",
     "SourceDocument": "overstory.indexing.sources",
-    "datasets": "overstory",
     "feedback": "overstory.judging",
     "forget": "overstory.api",
     "global_context_index_pipeline": "overstory.api",
@@ -53,10 +52,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "datasets":
         return import_module("overstory.datasets")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -163,15 +163,11 @@ class Gateway:
 
     Args:
         settings: models, key, endpoint, limits.
-        max_concurrency: calls in flight at once, where this process has a share of the settings' number.
         policy: when to try again; by default as the settings say.
     """
 
-    def __init__(
-        self, settings: ModelSettings, *, max_concurrency: int | None = None, policy: RetryPolicy | None = None
-    ) -> None:
+    def __init__(self, settings: ModelSettings, *, policy: RetryPolicy | None = None) -> None:
         self.settings = settings
-        self._max_concurrency = max_concurrency or settings.max_concurrency
         self._policy = policy or RetryPolicy(attempts=settings.max_attempts)
         self._routes: dict[str, Route] = {}
         self._prices: dict[str, Price | None] = {}
@@ -212,7 +208,7 @@ class Gateway:
 
         return await with_retries(call, self._limiter(route), self._policy, usage)
 
-    async def stream(self, messages: Messages, *, usage: Usage, max_tokens: int, model: str = "") -> AsyncIterator[str]:
+    async def stream(self, messages: Messages, *, usage: Usage, max_tokens: int) -> AsyncIterator[str]:
         """Ask for one text, piece by piece, without the model's leading reasoning.
 
         Tried again only as long as nothing was given out; it counts as a call in flight until its first piece.
@@ -221,7 +217,7 @@ class Gateway:
             ModelOutputError: the answer is empty.
             ModelError: by its kind.
         """
-        route = await self._route(model or self.settings.model)
+        route = await self._route(self.settings.model)
         _count(usage, again=False)
         arguments = {
             "messages": list(messages),
@@ -259,7 +255,7 @@ class Gateway:
         return self._routes[model]
 
     def _limiter(self, route: Route) -> AdaptiveLimiter:
-        return limiter_for(f"chat {route.service}", self._max_concurrency)
+        return limiter_for(f"chat {route.service}", self.settings.max_concurrency)
 
     async def _ask(
         self, route: Route, messages: Messages, schema: type[BaseModel] | None, max_tokens: int, usage: Usage

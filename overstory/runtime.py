@@ -79,9 +79,7 @@ async def current_runtime(settings: Settings | None = None) -> Runtime:
         raise
 
 
-async def open_dataset(
-    dataset_id: UUID, settings: Settings | None = None, *, any_embedder: bool = False
-) -> OpenDataset:
+async def open_dataset(dataset_id: UUID, *, any_embedder: bool = False) -> OpenDataset:
     """Open a dataset by its id.
 
     With `any_embedder`, for work that compares and writes no vectors, also one with the vectors of another model.
@@ -90,7 +88,7 @@ async def open_dataset(
         DatasetNotFoundError: it was dropped.
         EmbeddingMismatchError: its vectors are of another model than the settings name.
     """
-    runtime = await current_runtime(settings)
+    runtime = await current_runtime()
     dataset = await runtime.store.get_dataset(dataset_id)
     if dataset is None:
         raise DatasetNotFoundError(str(dataset_id))

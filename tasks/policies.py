@@ -35,7 +35,7 @@ R = TypeVar("R")
 TAG = "overstory"
 """Of every run of ours, as `prefect.yaml` has it: by it the clean-up and the automation tell ours from others' runs."""
 RETRY_DELAYS_SECONDS = (1.0, 4.0)
-_JITTER = 0.5
+RETRY_JITTER = 0.5
 _TOLD_OF_USAGE = ("prompt_tokens", "completion_tokens", "cost_usd", "retries")
 _TOLD = ("generation", "model_calls", "written", "reused", "degraded", "chunks")
 
@@ -245,5 +245,5 @@ async def _retried(function: Callable[P, Awaitable[R]], *args: P.args, **kwargs:
         try:
             return await function(*args, **kwargs)
         except StoreUnavailableError:
-            await asyncio.sleep(delay * random.uniform(1 - _JITTER, 1 + _JITTER))
+            await asyncio.sleep(delay * random.uniform(1 - RETRY_JITTER, 1 + RETRY_JITTER))
     return await function(*args, **kwargs)

@@ -12,7 +12,7 @@ from prefect.context import TaskRunContext
 
 from overstory.errors import StoreUnavailableError
 
-from .policies import RETRY_DELAYS_SECONDS
+from .policies import RETRY_DELAYS_SECONDS, RETRY_JITTER
 
 R = TypeVar("R")
 
@@ -73,7 +73,7 @@ async def run_as_task(
         bound,
         retries=len(RETRY_DELAYS_SECONDS),
         retry_delay_seconds=list(RETRY_DELAYS_SECONDS),
-        retry_jitter_factor=0.5,
+        retry_jitter_factor=RETRY_JITTER,
         retry_condition_fn=_lost_connection,
     )
     finished: Finished = await made(wait_for=list(after))

@@ -1,7 +1,6 @@
 """`overstory config`."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,10 @@ from overstory.cli.options import Json
 from overstory.cli.performing import fail
 from overstory.cli.terminal import one_line, output
 from overstory.errors import ConfigurationError
+from overstory.indexing.remote import without_credentials
 
 if TYPE_CHECKING:
     from overstory.settings import Settings
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +65,7 @@ def _shown(value: Any, *, secret: bool) -> str | int | float | bool | None:
         return "set" if value else "not set"
     if value is None or isinstance(value, bool | int | float):
         return value
-    return _CREDENTIALS.sub("***@", str(value))
+    return without_credentials(str(value), "***@")
 
 
 def _show(settings: list[Setting]) -> None:

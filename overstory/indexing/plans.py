@@ -1,7 +1,6 @@
 """What a build is going to do, decided before the first text is written."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.indexing.tree.bucketing import TreeOptions
@@ -86,26 +85,14 @@ class Batch:
         return f"summarise level {self.level} · {self.first + 1}–{self.first + len(self.buckets)} of {self.of}"
 
 
-@dataclass(slots=True)
-class _Places:
-    """Which batch writes which bucket."""
-
-    of: dict[UUID, int] = field(default_factory=dict)
-
-    def waits_for(self, buckets: Sequence[PlannedBucket]) -> tuple[int, ...]:
-        return tuple(sorted({self.of[c] for b in buckets for c in b.child_ids if c in self.of}))
-
-
 def batches_of(plan: BuildPlan, size: int) -> list[Batch]:
     """Cut a plan into batches of at most `size` buckets; each waits only for those that hold its children."""
     batches: list[Batch] = []
-    places = _Places()
+    places: dict[UUID, int] = {}
     for buckets in plan.levels:
         for first in range(0, len(buckets), size):
             part = buckets[first : first + size]
-            batch = Batch(
-                level=part[0].level, first=first, of=len(buckets), buckets=part, waits_for=places.waits_for(part)
-            )
-            batches.append(batch)
-        places.of.update({b.id: i for i, batch in enumerate(batches) for b in batch.buckets})
+            waits_for = tuple(sorted({places[c] for b in part for c in b.child_ids if c in places}))
+            batches.append(Batch(level=part[0].level, first=first, of=len(buckets), buckets=part, waits_for=waits_for))
+        places.update({b.id: i for i, batch in enumerate(batches) for b in batch.buckets})
     return batches

@@ -30,9 +30,9 @@ def is_url(text: str) -> bool:
     return _URL.fullmatch(text) is not None
 
 
-def without_credentials(text: str) -> str:
-    """A URL, or a text that holds some, without users and passwords."""
-    return _CREDENTIALS.sub("", text)
+def without_credentials(text: str, instead: str = "") -> str:
+    """A URL, or a text that holds some, without users and passwords; with something in the place of each."""
+    return _CREDENTIALS.sub(instead, text)
 
 
 def files(url: str) -> Iterator[RemoteFile]:

@@ -1,5 +1,6 @@
 """What requests say. Names and defaults are those of the library's calls."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,11 +11,11 @@ from overstory.indexing.cleaning import clean
 from overstory.indexing.sources import MAX_SOURCE_CHARACTERS, SourceDocument
 from overstory.indexing.tree.bucketing import OPTION_NAMES
 from overstory.judging import STEP, Feedback
+from overstory.layout import retrieval
 from overstory.results import RecallResult, SearchType
 
 MAX_WAIT_SECONDS = 300
 _MOST = 1_000
-MAX_QUESTION_CHARACTERS = 32_000
 _MOST_EVIDENCE = 10_000
 _MOST_MOVED = STEP + 1e-9  # as floating point subtracts
 _LONGEST_NUMBER = 2**31 - 1
@@ -69,11 +70,15 @@ class RememberOptions(Form):
     wait_seconds: Wait = 0
 
 
+def documents_of(texts: Sequence[str | TextForm]) -> list[SourceDocument]:
+    return [SourceDocument(one) if isinstance(one, str) else one.document() for one in texts]
+
+
 class RememberForm(RememberOptions):
     texts: list[str | TextForm] = Field(min_length=1, max_length=10_000)
 
     def documents(self) -> list[SourceDocument]:
-        return [SourceDocument(one) if isinstance(one, str) else one.document() for one in self.texts]
+        return documents_of(self.texts)
 
 
 class ImproveForm(Form):
@@ -134,7 +139,9 @@ class FeedbackForm(Form):
     result: RecallResult = Field(description="A `result` of recall, as it came.")
     score: Number = Field(ge=-1, le=1, description="From -1, wrong or misled by its evidence, to 1, just right.")
     text: str = Field(
-        default="", max_length=MAX_QUESTION_CHARACTERS, description="Why; it comes back, nothing keeps it."
+        default="",
+        max_length=retrieval.question.MAX_QUESTION_CHARACTERS,
+        description="Why; it comes back, nothing keeps it.",
     )
 
     @field_validator("result")
@@ -150,7 +157,7 @@ class UndoFeedbackForm(Form):
 
     dataset_id: UUID
     score: Number = Field(ge=-1, le=1)
-    text: str = Field(default="", max_length=MAX_QUESTION_CHARACTERS)
+    text: str = Field(default="", max_length=retrieval.question.MAX_QUESTION_CHARACTERS)
     moved: dict[UUID, Annotated[float, Field(ge=-_MOST_MOVED, le=_MOST_MOVED)]] = Field(
         max_length=4 * _MOST_EVIDENCE, description="By how much each weight was moved."
     )
@@ -172,7 +179,9 @@ class MapForm(Form):
 
 class RecallForm(Form):
     query_text: Annotated[
-        str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, pattern=r"\S"), AfterValidator(clean)
+        str,
+        Field(min_length=1, max_length=retrieval.question.MAX_QUESTION_CHARACTERS, pattern=r"\S"),
+        AfterValidator(clean),
     ]
     query_type: SearchType | None = None
     datasets: list[Name] | None = Field(

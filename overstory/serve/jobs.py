@@ -79,7 +79,6 @@ class Job:
             for name, one in self.stages.items()
             if one.total or one.done
         ]
-        plain = TypeAdapter(type(self.result)).dump_python(self.result, mode="json") if self.result else None
         return JobView(
             id=self.id,
             verb=self.verb,
@@ -92,7 +91,7 @@ class Job:
             calls=self.calls,
             cost_usd=self.cost_usd,
             run_url=index.run_url if (index := _index(self.result)) else "",
-            result=plain,
+            result=plain(self.result) if self.result else None,
             error=self.error,
         )
 

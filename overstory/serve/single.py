@@ -42,9 +42,7 @@ _PAGE = """<!doctype html>
 """
 
 
-async def write_tree(
-    dataset: str, path: Path, *, user: str = "", generation: int | None = None, levels: int | None = None
-) -> int:
+async def write_tree(dataset: str, path: Path, *, generation: int | None = None, levels: int | None = None) -> int:
     """Write the tree of a dataset into one file that any browser opens; the number of nodes in it.
 
     Args:
@@ -53,7 +51,7 @@ async def write_tree(
     Raises:
         UsageError: the file can't be written.
     """
-    seen = await looking.look(await current_runtime(), dataset, user, generation)
+    seen = await looking.look(await current_runtime(), dataset, "", generation)
     nodes = {str(node.id): form async for node, form in _nodes(seen, levels)}
     about = {"dataset": seen.opened.dataset.name, "generation": seen.number, "nodes": nodes}
     about["root"] = str(seen.generation.root_id) if seen.generation and seen.generation.root_id else None

@@ -238,16 +238,6 @@ async def test_overload_shrinks_the_limit(server):
     assert limiter_for(f"chat openai {server.url}", 8).allowed == 1
 
 
-async def test_a_process_may_be_given_a_share_of_the_limit(server):
-    server.when(slow(0.02))
-    settings = ModelSettings(model="openai/scripted", endpoint=server.url, max_concurrency=16)
-    gate = Gateway(settings, max_concurrency=2)
-
-    await asyncio.gather(*(ask(gate) for _ in range(6)))
-
-    assert server.max_in_flight == 2
-
-
 async def test_an_answer_that_takes_too_long_is_a_service_that_does_not_answer(server):
     server.when(slow(5))
 

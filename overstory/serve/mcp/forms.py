@@ -18,6 +18,7 @@ from overstory.serve.forms import (
     Tag,
     TextForm,
     Whole,
+    documents_of,
 )
 
 _MOST = 1_000
@@ -41,7 +42,7 @@ class RememberTexts(RememberOptions):
     background: Flag = Field(default=False, description=_BACKGROUND)
 
     def documents(self) -> list[SourceDocument]:
-        return [SourceDocument(one) if isinstance(one, str) else one.document() for one in self.texts]
+        return documents_of(self.texts)
 
 
 class RememberTextsAndFiles(RememberTexts):

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from overstory.indexing.cleaning import clean
 from overstory.serve import looking
 from overstory.serve.context import NodeId, TheLook
 from overstory.serve.forms import Text
@@ -49,7 +48,7 @@ async def document(
     limit: Annotated[int, Query(ge=1, le=200)] = 30,
 ) -> DocumentView:
     """A document in its chunks, which laid end to end are its text."""
-    return await looking.document(seen, document, chunk=chunk, quote=clean(quote), offset=offset, limit=limit)
+    return await looking.document(seen, document, chunk=chunk, quote=quote, offset=offset, limit=limit)
 
 
 @router.get("/search")

@@ -22,9 +22,10 @@ from overstory.models import KINDS, Row
 from overstory.settings import Settings, StoreSettings
 from overstory.stores.weaviate import registry
 from overstory.stores.weaviate.address import parse_address
-from overstory.stores.weaviate.calls import Patience, together
+from overstory.stores.weaviate.calls import Patience
 from overstory.stores.weaviate.connecting import Connections, Link
 from overstory.stores.weaviate.registry import ACTIVE, DELETING
+from overstory.waves import together
 
 GRACE_SECONDS = 60.0
 

@@ -16,14 +16,14 @@ from weaviate.classes.query import Filter
 from overstory.columns import Form, RowT
 from overstory.models import GlobalContextSummary, LeanEdge, Row, Vector
 from overstory.stores.weaviate import connecting, wire
-from overstory.stores.weaviate.calls import together
 from overstory.stores.weaviate.codec import lean_edges, row_of, text_key
 from overstory.stores.weaviate.connecting import Link
 from overstory.stores.weaviate.schema import shape_of
 from overstory.stores.weaviate.wire import Stored
+from overstory.waves import together
 
 PAGE, MOST = 1_000, 10_000
-IDS_AT_ONCE = 500
+IDS_AT_ONCE = VECTORS_A_PAGE = 500
 FIRST = UUID(int=0)
 
 

@@ -16,13 +16,12 @@ from overstory.models import Hit, Vector
 from overstory.stores.nearest import halves, nearest
 from overstory.stores.weaviate import wire
 from overstory.stores.weaviate.codec import row_of
-from overstory.stores.weaviate.reading import MOST, Rows, get, seen_by
+from overstory.stores.weaviate.reading import MOST, VECTORS_A_PAGE, Rows, get, seen_by
 from overstory.stores.weaviate.schema import shape_of
 from overstory.stores.weaviate.wire import Stored
 from overstory.words import query_words
 
 _SPARE = 10
-_VECTORS_A_PAGE = 500
 _LEAST_SCORE = 1e-6
 """Of a row all of whose shared words are in every row."""
 
@@ -106,7 +105,7 @@ async def _compare_all(rows: Rows, vector: Vector, limit: int | None, generation
     """Compare with every vector here, where more rows are asked for than the server gives."""
     keys, found = [], []
     versions = () if generation is None else ("valid_from", "valid_to")
-    async for stored in rows.scan(versions, vectors=True, page=_VECTORS_A_PAGE):
+    async for stored in rows.scan(versions, vectors=True, page=VECTORS_A_PAGE):
         one = stored.vector
         if one is not None and (generation is None or stored["valid_from"] <= generation < stored["valid_to"]):
             keys.append(stored.key.bytes)

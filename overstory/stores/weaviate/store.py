@@ -15,11 +15,12 @@ from overstory.stores import leases
 from overstory.stores.sessions import session_key
 from overstory.stores.weaviate import registry, sessions, writing
 from overstory.stores.weaviate.address import parse_address
-from overstory.stores.weaviate.calls import Patience, together
+from overstory.stores.weaviate.calls import Patience
 from overstory.stores.weaviate.connecting import Connections, Link
 from overstory.stores.weaviate.registry import ACTIVE, DELETING, DROPPED, Registered
 from overstory.stores.weaviate.schema import SHARED_TENANT
 from overstory.stores.weaviate.tenant import WeaviateTenant
+from overstory.waves import together
 
 SETTLE_SECONDS = 0.05
 """How much later than another one a lease's write may arrive and still be noticed."""

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 
 from overstory.columns import arrow_type
 from overstory.stores.weaviate.codec import cell_maker
-from overstory.stores.weaviate.reading import PAGE, Rows
+from overstory.stores.weaviate.reading import PAGE, VECTORS_A_PAGE, Rows
 from overstory.stores.weaviate.schema import property_of, shape_of
 from overstory.stores.weaviate.wire import Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_VECTORS_A_PAGE = 500
 
 
 async def batches(
@@ -20,7 +18,7 @@ async def batches(
 ) -> "AsyncIterator[pa.RecordBatch]":
     """The dataset's own rows, each batch of `size` rows but the last."""
     vectors = "vector" in columns
-    page = min(size, _VECTORS_A_PAGE if vectors else PAGE)
+    page = min(size, VECTORS_A_PAGE if vectors else PAGE)
     waiting: list[Stored] = []
     async for stored in rows.scan(_read(rows, columns, generation), vectors=vectors, page=page):
         if not rows.scope.owns(stored) or not _seen(stored, generation):

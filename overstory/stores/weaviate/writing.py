@@ -11,13 +11,13 @@ from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateBaseError, We
 
 from overstory.errors import RowsRejectedError, StoreUnavailableError
 from overstory.models import Row, Vectors
-from overstory.stores.weaviate.calls import together
 from overstory.stores.weaviate.codec import changed_properties, properties_of
 from overstory.stores.weaviate.connecting import Collection, Link
 from overstory.stores.weaviate.faults import is_missing, is_too_large, refusal
+from overstory.stores.weaviate.reading import IDS_AT_ONCE
+from overstory.waves import together
 
 CHUNK_ROWS, CHUNK_BYTES = 200, 4_000_000
-IDS_AT_ONCE = 500
 _DELETED_AT_ONCE = 10_000
 """The server removes no more in one request."""
 _TRIES = 3
