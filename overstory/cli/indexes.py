@@ -9,7 +9,7 @@ import typer
 import overstory
 from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds, as_text
-from overstory.cli.performing import ExitCode, complain, finish, perform
+from overstory.cli.performing import ExitCode, complain, fail, finish, perform
 from overstory.cli.terminal import one_line, output
 from overstory.errors import InvalidOptionError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LEVELS_SHOWN = 3
 CHILDREN_SHOWN = 8
+FACTS_SHOWN = 6
 
 
 def improve(
@@ -84,20 +85,26 @@ def tree(
         typer.Option("--node", metavar="ID", help="Begin with this area: its id, or how it begins."),
     ] = None,
     children: Annotated[
-        int, typer.Option("--children", metavar="N", min=0, help="So many below each area; 0 for all.")
-    ] = CHILDREN_SHOWN,
-    facts: Annotated[int, typer.Option("--facts", metavar="N", min=0, help="So many facts of the root.")] = 6,
+        int | None,
+        typer.Option("--children", metavar="N", min=0, help=f"So many below each area ({CHILDREN_SHOWN}); 0 for all."),
+    ] = None,
+    facts: Annotated[
+        int | None, typer.Option("--facts", metavar="N", min=0, help=f"So many facts of the root ({FACTS_SHOWN}).")
+    ] = None,
     generation: Annotated[
         int | None, typer.Option("--generation", metavar="N", help="An earlier generation that is kept.")
     ] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Name the documents under each fact.")] = False,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page for any browser.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write it into a new file, as a page for any browser."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Show the index from the root down."""
     if html is not None:
+        unfit = {"--node": node, "--children": children, "--facts": facts, "--sources": sources or None}
+        _refuse_beside_page([option for option, value in unfit.items() if value is not None], html, json=json)
         _write_page(dataset, html, generation=generation, levels=levels, json=json)
         return
     seen = perform(
@@ -112,7 +119,20 @@ def tree(
     else:
         from overstory.cli import overviews
 
-        overviews.tree(dataset, seen, output(), facts=facts, children=children)
+        overviews.tree(
+            dataset,
+            seen,
+            output(),
+            facts=FACTS_SHOWN if facts is None else facts,
+            children=CHILDREN_SHOWN if children is None else children,
+        )
+
+
+def _refuse_beside_page(options: list[str], file: Path, *, json: bool) -> None:
+    """A page can be folded and opened itself: options that say what is shown are for the terminal."""
+    if options:
+        expected = f"a page shows all areas and facts with their documents, leave out {', '.join(options)}"
+        fail("tree", InvalidOptionError("--html", str(file), expected), json=json)
 
 
 def _write_page(dataset: str, file: Path, *, generation: int | None, levels: int | None, json: bool) -> None:

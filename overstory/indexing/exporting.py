@@ -33,6 +33,15 @@ async def written_whole(path: Path) -> AsyncIterator[Path]:
         raise UsageError(f"{path} can't be written ({error.strerror or error}): choose another place.") from error
 
 
+def check_new(path: Path) -> None:
+    """
+    Raises:
+        UsageError: there is such a file or folder.
+    """
+    if path.exists():
+        raise UsageError(f"{path} is there already: choose another name.")
+
+
 def _place(path: Path) -> Path:
     if path.exists() and path.samefile("."):
         raise UsageError(f"{path} is the working folder: choose another place.")

@@ -18,9 +18,9 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]  # it has no types
 
-from overstory.errors import InvalidOptionError, UsageError
+from overstory.errors import InvalidOptionError
 from overstory.indexing import graphs
-from overstory.indexing.exporting import written_whole
+from overstory.indexing.exporting import check_new, written_whole
 from overstory.indexing.graphs import Attributes, GraphEdge, GraphNode, GraphSource
 
 JSON_SUFFIX = ".json"
@@ -60,8 +60,7 @@ async def write_graph(source: GraphSource, path: Path, form: GraphFormat) -> tup
     Raises:
         UsageError: there is such a file, or it can't be written.
     """
-    if await asyncio.to_thread(path.exists):
-        raise UsageError(f"{path} is there already: choose another name.")
+    await asyncio.to_thread(check_new, path)
     async with written_whole(path) as building:
         return await _write(source, building, form)
 

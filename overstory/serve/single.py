@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from overstory.indexing.exporting import written_whole
+from overstory.indexing.exporting import check_new, written_whole
 from overstory.models import GlobalContextSummary, TextSummary
 from overstory.runtime import current_runtime
 from overstory.serve import looking
@@ -49,8 +49,9 @@ async def write_tree(dataset: str, path: Path, *, generation: int | None = None,
         levels: only so many, the root's included; None for all, the summaries too.
 
     Raises:
-        UsageError: the file can't be written.
+        UsageError: there is such a file, or it can't be written.
     """
+    await asyncio.to_thread(check_new, path)
     seen = await looking.look(await current_runtime(), dataset, "", generation)
     nodes = {str(node.id): form async for node, form in _nodes(seen, levels)}
     about = {"dataset": seen.opened.dataset.name, "generation": seen.number, "nodes": nodes}

@@ -67,6 +67,29 @@ def test_an_index_is_built_shown_and_sound(run: Any, indexed: str) -> None:
     assert (verdict.exit_code, verdict.stdout) == (0, "The index of north is sound.\n")
 
 
+def test_a_page_is_written_into_a_new_file_only(run: Any, indexed: str, tmp_path: Path) -> None:
+    page = tmp_path / "tree.html"
+
+    written = run("tree", "-d", indexed, "--html", str(page), "--levels", "1")
+    content = page.read_bytes()
+    again = run("tree", "-d", indexed, "--html", str(page))
+
+    assert (written.exit_code, again.exit_code) == (0, 2)
+    assert "is there already: choose another name." in again.stderr
+    assert page.read_bytes() == content
+
+
+@pytest.mark.parametrize("option", [("--node", "ab"), ("--children", "8"), ("--facts", "0"), ("--sources",)])
+def test_options_that_a_page_does_not_follow_are_refused(
+    run: Any, indexed: str, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    result = run("tree", "-d", indexed, "--html", str(tmp_path / "tree.html"), *option, "--json")
+
+    assert result.exit_code == 2
+    assert f"leave out {option[0]}" in json.loads(result.stdout)["error"]["message"]
+    assert not (tmp_path / "tree.html").exists()
+
+
 def test_a_dataset_without_an_index_says_how_to_get_one(run: Any, notes: Path) -> None:
     run("remember", str(notes), "--dataset", "north")
 
