@@ -117,6 +117,9 @@ def forget(
     if bool(dataset) == bool(session) or (session and document):
         complain("Name what is to be forgotten: a dataset with --dataset, or a conversation with --session.")
         raise typer.Exit(ExitCode.WRONG_USE)
+    if prove and not document:
+        complain("Only of documents can it be proven that they are forgotten: name them with --document.")
+        raise typer.Exit(ExitCode.WRONG_USE)
     if session:
         _forget_session(session, json=json)
         return

@@ -129,6 +129,15 @@ def test_an_empty_home_says_how_to_begin(run: Any) -> None:
     assert "overstory demo" in result.stdout
 
 
+@pytest.mark.parametrize("what", [("--dataset", "north", "--yes"), ("--dataset", "north"), ("--session", "talk")])
+def test_a_proof_without_documents_is_refused(run: Any, indexed: str, what: tuple[str, ...]) -> None:
+    result = run("forget", *what, "--prove")
+
+    assert result.exit_code == 2
+    assert "name them with --document" in result.stderr
+    assert json.loads(run("status", "--json").stdout)["datasets"][0]["documents"] == 5
+
+
 def test_a_forgotten_document_is_gone(run: Any, indexed: str, notes: Path) -> None:
     sources = [
         d["source"] for d in json.loads(run("remember", str(notes), "-d", indexed, "--json").stdout)["documents"]
