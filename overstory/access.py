@@ -2,9 +2,9 @@
 
 import asyncio
 import difflib
-from collections.abc import Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from overstory import ids
@@ -12,9 +12,12 @@ from overstory.errors import DatasetNotFoundError, InvalidOptionError, Permissio
 from overstory.models import Dataset, Manifest, Permission
 from overstory.runtime import OpenDataset, Runtime, check_embedding
 from overstory.stores.contract import Tenant
+from overstory.waves import together
 
 DEFAULT_USER = "default_user"
 MAX_NAME_CHARACTERS = 300
+_AT_ONCE = 16
+T = TypeVar("T")
 User = str | UUID | None
 """A user's name or id; None is the default user."""
 
@@ -84,6 +87,20 @@ async def _drop(task: "asyncio.Task[Any] | None") -> None:
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def of_each(listed: Sequence[Dataset], look: Callable[[UUID], Awaitable[T]]) -> list[T]:
+    """What is seen of each dataset of a list, a few at once; those that were dropped since are left out."""
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(dataset: Dataset) -> list[T]:
+        async with slots:
+            try:
+                return [await look(dataset.id)]
+            except DatasetNotFoundError:
+                return []
+
+    return [seen for found in await together(map(one, listed)) for seen in found]
 
 
 async def find_or_create_dataset(runtime: Runtime, name: str, user: User) -> OpenDataset:

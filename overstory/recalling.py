@@ -239,9 +239,11 @@ async def _search_or_empty(question: Any, **where: Any) -> Any:
 
 async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[tuple[OpenDataset, Manifest]]:
     if names is None:
-        names = [d.id for d in await runtime.store.list_datasets(access.user_id(user))]
-        if not names:
+        listed = await runtime.store.list_datasets(access.user_id(user))
+        opened = await access.of_each(listed, lambda dataset_id: access.find_index(runtime, dataset_id, user))
+        if not opened:
             raise NoDataError("main_dataset")
+        return opened
     several = [names] if isinstance(names, str | UUID) else list(dict.fromkeys(names))
     if not several:
         raise InvalidQueryError("datasets names none: give at least one, or leave it out for all.")

@@ -207,7 +207,9 @@ def status(
 async def _statuses(dataset: str | None) -> "list[DatasetStatus]":
     if dataset is not None:
         return [await overstory.datasets.status(dataset)]
-    return [await overstory.datasets.status(known.id) for known in await overstory.datasets.list_datasets()]
+    from overstory import access
+
+    return await access.of_each(await overstory.datasets.list_datasets(), overstory.datasets.status)
 
 
 def verify(

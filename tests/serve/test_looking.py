@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overstory import datasets
+from overstory.models import Dataset
 from overstory.serve.marking import mark
 
 
@@ -25,6 +27,22 @@ async def test_the_tree_leads_to_every_summary(built: httpx.AsyncClient) -> None
     assert sorted(leaf["source"] for leaf in leaves(found["tree"])) == sorted(
         f"notes/{n}.md" for n in ("launch", "team", "money", "boat", "permit", "fares")
     )
+
+
+async def test_a_dataset_that_is_forgotten_while_all_are_listed_is_left_out(
+    built: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await built.post("/v1/remember", json={"dataset": "gone", "texts": [{"source": "a", "text": "Ada Brook."}]})
+    listed = await datasets.list_datasets()
+    await built.post("/v1/forget", json={"dataset": "gone", "documents": "all"})
+
+    async def stale(user: str) -> list[Dataset]:
+        return listed
+
+    monkeypatch.setattr(datasets, "list_datasets", stale)
+    answer = await built.get("/v1/datasets")
+
+    assert [one["status"]["name"] for one in answer.json()] == ["notes"]
 
 
 async def test_children_come_page_by_page(built: httpx.AsyncClient) -> None:

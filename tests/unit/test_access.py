@@ -2,13 +2,15 @@
 
 import asyncio
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
-from overstory import datasets, forget, remember
-from overstory.access import find_index, user_id
+from overstory import datasets, forget, recall, remember
+from overstory.access import find_index, of_each, user_id
+from overstory.cli import indexes
 from overstory.errors import DatasetNotFoundError, PermissionDeniedError
-from overstory.models import Permission
+from overstory.models import Dataset, Permission
 from overstory.runtime import current_runtime
 
 
@@ -44,6 +46,41 @@ async def test_reading_is_no_right_to_write():
         await remember("Luis Ortega tests Bluebird.", str(theirs.dataset_id), user="guest")
 
     assert (await datasets.status(theirs.dataset_id, "owner")).documents == 1
+
+
+async def test_of_a_list_what_was_dropped_since_is_left_out_and_few_are_looked_at_once():
+    listed = [(await remember("Anna Hofer leads Northstar.", f"notes {i}")).dataset_id for i in range(20)]
+    known, looking, most = await datasets.list_datasets(), 0, 0
+
+    async def look(dataset_id: UUID) -> UUID:
+        nonlocal looking, most
+        looking += 1
+        most = max(most, looking)
+        status = await datasets.status(dataset_id)
+        looking -= 1
+        return status.id
+
+    await forget(listed.pop(7))
+    seen = await of_each(known, look)
+
+    assert sorted(seen) == sorted(listed)
+    assert 1 < most < len(listed)
+
+
+async def test_a_dataset_that_is_dropped_while_all_are_asked_or_listed_fails_nobody(monkeypatch: pytest.MonkeyPatch):
+    for name in ("kept", "gone"):
+        await remember("Anna Hofer leads Northstar.", name)
+    store = (await current_runtime()).store
+    listed = await store.list_datasets()
+    await forget("gone")
+
+    async def stale(self: object, user_id: UUID | None = None) -> list[Dataset]:
+        return listed
+
+    monkeypatch.setattr(type(store), "list_datasets", stale)
+
+    assert [one.dataset for one in await recall("Who leads Northstar?")] == ["kept"]
+    assert [one.name for one in await indexes._statuses(None)] == ["kept"]
 
 
 class Asked:

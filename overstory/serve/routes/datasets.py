@@ -42,7 +42,7 @@ async def me(runtime: TheRuntime, server: TheServer, caller: TheCaller) -> Me:
 async def list_datasets(runtime: TheRuntime, caller: TheCaller) -> list[DatasetView]:
     """Every dataset that one owns or may read."""
     found = await datasets.list_datasets(caller.user)
-    return list(await asyncio.gather(*[_view(runtime, dataset.id, caller.user) for dataset in found]))
+    return await access.of_each(found, lambda dataset_id: _view(runtime, dataset_id, caller.user))
 
 
 @router.get("/datasets/{dataset}")
