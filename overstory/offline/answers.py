@@ -166,7 +166,7 @@ def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) 
     later = _what_changed(chosen, told)
     changes = [text for texts in later.values() for text in texts if text not in chosen]
     first = [text for text in dict.fromkeys(changes) if text in fitting][:_MAX_CHANGES]
-    history = {text for text in (*chosen, *first) if told[text].is_history or later.get(text)}
+    history = {text for text in (*chosen, *first) if told[text].is_history or not fitting.isdisjoint(later[text])}
     newest_first = sorted((*first, *chosen), key=lambda text: told[text].occurred_at, reverse=True)
     beside = [text for text in dict.fromkeys(changes) if text not in fitting][:_MAX_CHANGES]
     quotes = [

@@ -193,3 +193,15 @@ def test_the_map_is_quoted_with_date_and_documents_and_history_comes_last() -> N
         "- “The launch moved to 9 June.” (2026-02-03, board.md)\n"
         "- Earlier: “The launch is on 3 May.” (2026-01-02, plan.md)"
     )
+
+
+def test_a_change_that_has_no_word_of_the_question_is_told_beside_and_replaces_nothing() -> None:
+    texts = [
+        Text("The talk of Anna Hofer on hulls is set for 3 May."),
+        Text("Anna Hofer on hulls was moved from 3 May to 9 June."),
+    ]
+
+    assert extract_answer("Which talk?", texts) == (
+        "From the stored texts: “The talk of Anna Hofer on hulls is set for 3 May.” "
+        "But also: “Anna Hofer on hulls was moved from 3 May to 9 June.”"
+    )
