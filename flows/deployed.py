@@ -12,15 +12,10 @@ from uuid import UUID
 from prefect import State, flow
 from pydantic import Field
 
-from overstory import access, api
+from overstory import access, api, datasets
 from overstory.errors import InvalidOptionError
-from overstory.indexing.planning import choose_options
-from overstory.indexing.plans import IMPROVE
 from overstory.indexing.remote import is_url
-from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import tasks
-from overstory.models import Permission
-from overstory.runtime import current_runtime
 
 DatasetName = Annotated[str, Field(min_length=1, max_length=access.MAX_NAME_CHARACTERS)]
 Calls = Annotated[int, Field(ge=0)]
@@ -178,7 +173,7 @@ async def rebuild(
     }
 
     async def work() -> Any:
-        stored = asdict(await _stored_options(dataset, user))
+        stored = asdict(await datasets.tree_options(dataset, given_user(user)))
         return await api.global_context_index_pipeline(
             given_user(user),
             dataset,
@@ -227,10 +222,3 @@ def given_user(given: str) -> str | UUID | None:
         return UUID(given)
     except ValueError:
         return given or None
-
-
-async def _stored_options(dataset: str, user: str) -> TreeOptions:
-    runtime = await current_runtime()
-    opened = await access.find_dataset(runtime, dataset, given_user(user), Permission.WRITE)
-    manifest = await runtime.store.read_manifest(opened.dataset.id)
-    return choose_options(opened.dataset.name, manifest, None, IMPROVE)

@@ -23,6 +23,7 @@ from overstory.indexing import (
 )
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import current_holder, writing
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.verification import Violation
 from overstory.layout import retrieval, tasks
 from overstory.models import (
@@ -324,6 +325,12 @@ async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tupl
     opened = await _open(dataset, user, Permission.READ)
     manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
     return manifest.serving, manifest.generations
+
+
+async def tree_options(dataset: str | UUID, user: User = None) -> TreeOptions:
+    """What the served index was built with; the defaults where there is none."""
+    opened = await _open(dataset, user, Permission.READ)
+    return TreeOptions.of((await opened.runtime.store.read_manifest(opened.dataset.id)).current)
 
 
 async def rollback(dataset: str | UUID, generation: int, user: User = None, *, wait_seconds: float = 0) -> Manifest:

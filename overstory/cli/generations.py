@@ -57,11 +57,8 @@ def rebuild(
 async def _rebuild(dataset: str, given: dict[str, Any], more: dict[str, Any]) -> "IndexResult":
     from dataclasses import asdict
 
-    from overstory.indexing.tree.bucketing import TreeOptions
-
-    served, kept = await overstory.datasets.generations(dataset)
-    stored = next((generation for generation in kept if generation.number == served), None)
-    options = asdict(TreeOptions.of(stored)) | {name: value for name, value in given.items() if value is not None}
+    served = asdict(await overstory.datasets.tree_options(dataset))
+    options = served | {name: value for name, value in given.items() if value is not None}
     return await overstory.global_context_index_pipeline(dataset=dataset, rebuild=True, **options, **more)
 
 

@@ -7,7 +7,6 @@ from typing import TypeAlias, TypeVar
 import overstory
 from overstory import access
 from overstory.indexing.sources import SourceInput
-from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.models import Permission
 from overstory.results import ImproveResult, IndexResult, RememberResult
 from overstory.runtime import Runtime
@@ -55,8 +54,7 @@ async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[Impr
 async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[IndexResult]":
     opened = await access.find_dataset(runtime, form.dataset, user, Permission.WRITE)
     elsewhere = form.background and runtime.settings.orchestration.wanted
-    served = (await runtime.store.read_manifest(opened.dataset.id)).current
-    options = asdict(TreeOptions.of(served))
+    options = asdict(await overstory.datasets.tree_options(opened.dataset.id, user))
 
     async def work() -> IndexResult:
         return await overstory.global_context_index_pipeline(
