@@ -7,7 +7,7 @@ from functools import cache
 from typing import Generic
 
 from overstory import prompts
-from overstory.answers import ANSWERS, AreaAnswer, ChunkAnswer, GraphAnswer, SummaryAnswer
+from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer, GraphAnswer, SummaryAnswer
 from overstory.checks import check_summary
 from overstory.errors import ConfigurationError, ModelInputError, ModelOutputError, ModelRefusedError
 from overstory.ids import normalize_name

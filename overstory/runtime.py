@@ -31,7 +31,7 @@ class Runtime:
     store: Store
     embedder: Embedder
     writer: Writer
-    answers: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    unstored: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
     """Room for a model's answer that is not stored yet: a kill costs no more of them, however slow the disk is."""
     found: dict[tuple[UUID, str | UUID], Dataset] = field(default_factory=dict)
     """What a user's name for a dataset last meant: a guess, to ask more at once."""
@@ -111,7 +111,7 @@ def _open(settings: Settings) -> Runtime:
     _ = embedder.dimensions  # a service may have to be asked, and is asked here, in a thread
     runtime = Runtime(settings=settings, store=_store(settings), embedder=embedder, writer=_writer(settings))
     if settings.models.model != OFFLINE:
-        runtime.answers = asyncio.Semaphore(_UNSTORED_A_CALL * settings.models.max_concurrency)
+        runtime.unstored = asyncio.Semaphore(_UNSTORED_A_CALL * settings.models.max_concurrency)
     if settings.models.model != OFFLINE or settings.embeddings.model not in {"", HASHING, MINILM}:
         from overstory import llm
 

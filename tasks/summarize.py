@@ -21,6 +21,6 @@ async def summarize_batch(dataset_id: UUID, job: Job, batch: Batch, lenient: boo
         embedder=opened.runtime.embedder,
         settings=opened.runtime.settings,
         budget=budget_of(dataset_id),
-        answers=opened.runtime.answers,
+        unstored=opened.runtime.unstored,
     )
     return await summarizing.summarize(tools, job, batch, lenient=lenient)

@@ -63,7 +63,7 @@ async def extract(
     embedder: Embedder,
     chunk_ids: Sequence[UUID],
     budget: Budget,
-    answers: AbstractAsyncContextManager[Any],
+    unstored: AbstractAsyncContextManager[Any],
 ) -> ExtractReport:
     """Read those of the chunks that have not been read, or only by rules in place of the model.
 
@@ -71,7 +71,7 @@ async def extract(
     failure is raised.
 
     Args:
-        answers: room for one that is not stored yet.
+        unstored: room for one that is not stored yet.
 
     Raises:
         ModelError: the model does not answer, or refuses the key.
@@ -84,7 +84,7 @@ async def extract(
     report, failures = ExtractReport(), list[Exception]()
 
     async def read_and_store(chunk: DocumentChunk) -> None:
-        async with answers:
+        async with unstored:
             try:
                 reading = await _read(writer, chunk, documents.get(chunk.document_id), budget)
             except Exception as error:  # noqa: BLE001 - raised when the others have ended

@@ -77,7 +77,7 @@ class Tools:
     embedder: Embedder
     settings: Settings
     budget: Budget
-    answers: AbstractAsyncContextManager[Any]
+    unstored: AbstractAsyncContextManager[Any]
     """Room for one that is not stored yet."""
 
 
@@ -167,7 +167,7 @@ async def _write_all(
 
 async def _write_one(tools: Tools, job: Job, area: PreparedArea, shelf: Rows, report: BatchReport) -> None:
     usage = Usage()
-    async with tools.answers:
+    async with tools.unstored:
         await tools.budget.take()
         try:
             checked = await write_checked_area(

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from overstory import llm
-from overstory.answers import AreaAnswer
+from overstory.schemas import AreaAnswer
 from overstory.errors import (
     ConfigurationError,
     ModelAccessError,

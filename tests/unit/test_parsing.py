@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from overstory.answers import ANSWERS, AreaAnswer, ChunkAnswer
+from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer
 from overstory.errors import ModelOutputError
 from overstory.parsing import ThoughtFilter, parse_answer, strict_schema
 
