@@ -99,8 +99,8 @@ async def cool(settings: StoreSettings) -> frozenset[UUID]:
     try:
         link = await connections.link()
         known = [r.dataset for r in await registry.datasets_of_all_states(link) if r.dataset and r.status == ACTIVE]
-        leases = await together(registry.read_lease(link, dataset.id) for dataset in known)
-        written = {d.id: lease.renewed_at if lease else d.created_at for d, lease in zip(known, leases, strict=True)}
+        leases = await registry.all_leases(link)
+        written = {d.id: leases[d.id].renewed_at if d.id in leases else d.created_at for d in known}
         cold = sorted(str(dataset_id) for dataset_id, at in written.items() if at < before)
         for kind in KINDS if cold else ():
             await link.write(partial(link.collection(kind).tenants.deactivate, cold))

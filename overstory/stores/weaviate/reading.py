@@ -92,19 +92,9 @@ class Rows:
         )
         return {stored.key: stored for page in pages for stored in page}
 
-    async def scan(
-        self, properties: Sequence[str], *, vectors: bool = False, page: int = PAGE
-    ) -> AsyncIterator[Stored]:
+    def scan(self, properties: Sequence[str], *, vectors: bool = False, page: int = PAGE) -> AsyncIterator[Stored]:
         """Every row of the tenant, by ascending key."""
-        after = FIRST
-        while True:
-            ask = partial(wire.fetch, self.collection, properties, limit=page, after=after, vectors=vectors)
-            found = await self.link.read(ask)
-            for stored in found:
-                yield stored
-            if not found:
-                return
-            after = found[-1].key
+        return scan(self.link, self.collection, properties, vectors=vectors, page=page)
 
     async def holding(
         self, field: str, values: Iterable[Any], properties: Sequence[str] = (), *, also: Any = None
@@ -140,6 +130,26 @@ class Rows:
         condition = both(condition, self.scope.own)
         counted = await self.link.read(lambda: self.collection.aggregate.over_all(total_count=True, filters=condition))
         return counted.total_count or 0
+
+
+async def scan(
+    link: Link,
+    collection: connecting.Collection,
+    properties: Sequence[str],
+    *,
+    vectors: bool = False,
+    page: int = PAGE,
+) -> AsyncIterator[Stored]:
+    """Every object of a collection or tenant, by ascending key."""
+    after = FIRST
+    while True:
+        ask = partial(wire.fetch, collection, properties, limit=page, after=after, vectors=vectors)
+        found = await link.read(ask)
+        for stored in found:
+            yield stored
+        if not found:
+            return
+        after = found[-1].key
 
 
 def both(*conditions: Any) -> Any:

@@ -18,6 +18,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
@@ -32,7 +33,8 @@ from overstory.stores import leases
 from overstory.stores.leases import LeaseRecord
 from overstory.stores.weaviate import schema, wire, writing
 from overstory.stores.weaviate.connecting import Link
-from overstory.stores.weaviate.reading import MOST, PAGE
+from overstory.stores.weaviate.reading import IDS_AT_ONCE, MOST, any_of, scan
+from overstory.waves import together
 
 T = TypeVar("T")
 ACTIVE: Final = "active"
@@ -99,7 +101,7 @@ async def named(link: Link, owner_id: UUID, name: str) -> Registered:
 async def of_id(link: Link, dataset_id: UUID) -> Registered | None:
     """The dataset of an id, whatever its status, but not one that is gone."""
     condition = _is(DATASET) & Filter.by_property("dataset_id").equal(dataset_id)
-    return next((_registered(key, found) for key, found in await _matching(link, condition)), None)
+    return next((_registered(key, found) for key, found in await _fetch(link, condition, 1)), None)
 
 
 async def active(link: Link, dataset_id: UUID) -> Dataset | None:
@@ -143,20 +145,20 @@ async def list_datasets(link: Link, user_id: UUID | None) -> list[Dataset]:
 
 
 async def _all_active(link: Link) -> list[Dataset]:
-    return _active(await _matching(link, _is(DATASET)))
+    return _active(await _matching(link, "record", [DATASET]))
 
 
 async def _readable(link: Link, user_id: UUID) -> list[Dataset]:
-    """What a user owns or may read; a second question only where something was shared with them."""
-    records = await _matching(link, Filter.by_property("user_id").equal(user_id))
+    """What a user owns or may read; more questions only where something was shared with them."""
+    records = await _matching(link, "user_id", [user_id])
     granted = [
         record["dataset_id"]
         for _, record in records
         if record["record"] == GRANT and Permission.READ.value in json.loads(record["body"])
     ]
-    if granted:
-        shared = _is(DATASET) & Filter.by_property("dataset_id").contains_any(granted)
-        records += await _matching(link, shared)
+    parts = [granted[i : i + IDS_AT_ONCE] for i in range(0, len(granted), IDS_AT_ONCE)]
+    shared = await together(_fetch(link, _is(DATASET) & any_of("dataset_id", part), len(part)) for part in parts)
+    records += chain.from_iterable(shared)
     found = _active([(key, record) for key, record in records if record["record"] == DATASET])
     return list({dataset.id: dataset for dataset in found}.values())
 
@@ -167,13 +169,13 @@ def _active(records: Iterable[tuple[UUID, dict[str, Any]]]) -> list[Dataset]:
 
 
 async def datasets_of_all_states(link: Link) -> list[Registered]:
-    return [_registered(key, record) for key, record in await _matching(link, _is(DATASET))]
+    return [_registered(key, record) for key, record in await _matching(link, "record", [DATASET])]
 
 
 async def datasets_with_records(link: Link) -> frozenset[UUID]:
     """Datasets of which a grant, a manifest or a lease is stored, whether they are there or not."""
-    condition = Filter.by_property("record").contains_any([GRANT, MANIFEST, LEASE])
-    return frozenset(record["dataset_id"] for _, record in await _matching(link, condition))
+    found = await _matching(link, "record", [GRANT, MANIFEST, LEASE], ("record", "dataset_id"))
+    return frozenset(record["dataset_id"] for _, record in found)
 
 
 # --- grants ----------------------------------------------------------------------------------------
@@ -192,7 +194,7 @@ async def grant(link: Link, dataset_id: UUID, user_id: UUID, permissions: Iterab
 async def permissions(link: Link, dataset_id: UUID, user_id: UUID) -> frozenset[Permission]:
     own = _is(DATASET) & Filter.by_property("dataset_id").equal(dataset_id)
     key = _grant_key(dataset_id, user_id)
-    found = dict(await _matching(link, own | Filter.by_id().equal(key)))
+    found = dict(await _fetch(link, own | Filter.by_id().equal(key), 2))
     granted = found.pop(key, None)
     dataset = next((_registered(k, record) for k, record in found.items()), None)
     if dataset is None or dataset.status != ACTIVE or dataset.dataset is None:
@@ -236,6 +238,13 @@ async def write_manifest(link: Link, manifest: Manifest, lease: Lease) -> None:
 async def read_lease(link: Link, dataset_id: UUID) -> LeaseRecord | None:
     held = _held(link, await _by_key(link, [_lease_key(dataset_id)]), dataset_id)
     return held.record if held else None
+
+
+async def all_leases(link: Link) -> dict[UUID, LeaseRecord]:
+    """By dataset."""
+    found = await _matching(link, "record", [LEASE])
+    held = {record["dataset_id"]: _read(link, _Held, record) for _, record in found}
+    return {dataset_id: one.record for dataset_id, one in held.items() if one}
 
 
 async def change_lease(
@@ -310,24 +319,30 @@ async def _by_key(link: Link, keys: Sequence[UUID]) -> dict[UUID, dict[str, Any]
     return dict(await _fetch(link, Filter.by_id().contains_any(keys), len(keys)))
 
 
-async def _matching(link: Link, condition: Any) -> list[tuple[UUID, dict[str, Any]]]:
-    """All records of a condition."""
-    found = await _fetch(link, condition, PAGE)
-    while len(found) % PAGE == 0 and found and len(found) < MOST:
-        more = await _fetch(link, condition, PAGE, offset=len(found))
-        if not more:
-            break
-        found += more
-    if len(found) >= MOST:
-        raise StoreDamagedError(f"{link.address.place}: the registry holds more records than can be listed.")
-    return found
+async def _matching(
+    link: Link, field: str, values: Sequence[Any], properties: Sequence[str] = _PROPERTIES
+) -> list[tuple[UUID, dict[str, Any]]]:
+    """All records whose property is one of the values; every record is looked at where the server may keep some back.
+
+    Args:
+        properties: those that are read, `field` among them.
+    """
+    found = await _fetch(link, Filter.by_property(field).contains_any(values), MOST, properties)
+    if len(found) < MOST:
+        return found
+    every = scan(link, link.registry, properties)
+    return [(stored.key, _record(stored, properties)) async for stored in every if stored[field] in values]
 
 
-async def _fetch(link: Link, condition: Any, limit: int, offset: int = 0) -> list[tuple[UUID, dict[str, Any]]]:
-    found = await link.read(
-        lambda: wire.fetch(link.registry, _PROPERTIES, limit=limit, condition=condition, offset=offset)
-    )
-    return [(stored.key, {name: stored[name] for name in _PROPERTIES}) for stored in found]
+async def _fetch(
+    link: Link, condition: Any, limit: int, properties: Sequence[str] = _PROPERTIES
+) -> list[tuple[UUID, dict[str, Any]]]:
+    found = await link.read(lambda: wire.fetch(link.registry, properties, limit=limit, condition=condition))
+    return [(stored.key, _record(stored, properties)) for stored in found]
+
+
+def _record(stored: wire.Stored, properties: Sequence[str]) -> dict[str, Any]:
+    return {name: stored[name] for name in properties}
 
 
 async def _write(link: Link, key: UUID, record: str, **properties: Any) -> None:

@@ -88,14 +88,13 @@ async def fetch(
     properties: Sequence[str],
     *,
     limit: int,
-    offset: int = 0,
     condition: Any = None,
     after: UUID | None = None,
     vectors: bool = False,
 ) -> list[Stored]:
     """Objects of a condition, or those after a key; never both."""
     given = _returned(collection, properties, _NO_METADATA, vectors)
-    request = collection.query._query.get(limit=limit, offset=offset or None, filters=condition, after=after, **given)
+    request = collection.query._query.get(limit=limit, filters=condition, after=after, **given)
     return await _search(collection, request)
 
 
