@@ -7,7 +7,6 @@ from functools import cache
 from typing import Generic
 
 from overstory import prompts
-from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer, GraphAnswer, SummaryAnswer
 from overstory.checks import check_summary
 from overstory.errors import ConfigurationError, ModelInputError, ModelOutputError, ModelRefusedError
 from overstory.ids import normalize_name
@@ -15,6 +14,7 @@ from overstory.llm import Gateway, price_of
 from overstory.models import Category, ChunkGraph, Mention, Relation, Usage
 from overstory.obedience import obeys
 from overstory.parsing import FORM_REASONS, AnswerT, parse_answer, strict_schema
+from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer, GraphAnswer, SummaryAnswer
 from overstory.settings import ModelSettings
 from overstory.tokens import TokenRuler, estimate_tokens
 from overstory.writer import AreaDraft, AreaInput, AreaTask, ChunkInput, ChunkReading, DraftFact, Writer

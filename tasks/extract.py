@@ -20,4 +20,6 @@ async def extract_chunks(dataset_id: UUID, chunk_ids: Sequence[UUID], first: int
     """Read a batch of chunks: graph, summary and vectors, from one model call each; finished ones are skipped."""
     opened = await open_dataset(dataset_id)
     runtime, budget = opened.runtime, budget_of(dataset_id)
-    return await extracting.extract(opened.tenant, runtime.writer, runtime.embedder, chunk_ids, budget, runtime.unstored)
+    return await extracting.extract(
+        opened.tenant, runtime.writer, runtime.embedder, chunk_ids, budget, runtime.unstored
+    )

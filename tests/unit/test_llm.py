@@ -9,7 +9,6 @@ import pytest
 from pydantic import BaseModel
 
 from overstory import llm
-from overstory.schemas import AreaAnswer
 from overstory.errors import (
     ConfigurationError,
     ModelAccessError,
@@ -24,6 +23,7 @@ from overstory.errors import (
 from overstory.limits import RetryPolicy, limiter_for
 from overstory.llm import Gateway, Price, find_route, price_of
 from overstory.models import Usage
+from overstory.schemas import AreaAnswer
 from overstory.settings import ModelSettings
 from overstory.testing import (
     ScriptedModelServer,

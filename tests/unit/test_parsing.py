@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer
 from overstory.errors import ModelOutputError
 from overstory.parsing import ThoughtFilter, parse_answer, strict_schema
+from overstory.schemas import ANSWERS, AreaAnswer, ChunkAnswer
 
 GOOD = {
     "categories": [{"name": "People", "topics": ["Anna, Hofer", "a } in {a} name"]}],
