@@ -422,7 +422,8 @@ class Evidence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     text: str
-    """The answer; with `only_context` the whole user prompt; for CHUNKS and SUMMARIES the passages found."""
+    """The answer; with `only_context` the whole user prompt; for CHUNKS, CHUNKS_LEXICAL and SUMMARIES the passages
+    found."""
     dataset: str
     dataset_id: UUID
     query: str
