@@ -1,5 +1,6 @@
 """When batches may be shared by other processes, and what is said when they may not."""
 
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -15,6 +16,14 @@ needs_dask = pytest.mark.skipif(find_spec("prefect_dask") is None, reason="needs
 
 def settings(**more: str) -> Settings:
     return Settings.from_environment({**DASK, **more})
+
+
+def refusal_of(given: Settings, *, has_server: bool) -> str:
+    try:
+        check_task_runner(given, has_server=has_server)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
 
 
 async def test_a_call_without_a_server_is_refused_before_anything_is_begun(monkeypatch: pytest.MonkeyPatch):
@@ -33,14 +42,22 @@ def test_a_server_that_is_switched_off_is_none():
 
 
 @needs_dask
-def test_a_store_that_only_this_process_sees_is_refused():
-    with pytest.raises(ConfigurationError, match="unset OVERSTORY_STORE_URL"):
-        check_task_runner(settings(OVERSTORY_STORE_URL="memory://here"), has_server=True)
+@pytest.mark.parametrize(
+    ("runner", "store", "has_server", "refusal"),
+    [
+        ("dask", "", True, "^$"),
+        ("dask", "memory://here", True, "unset OVERSTORY_STORE_URL"),
+        ("dask", "", False, "needs a Prefect server"),
+        ("dask", "memory://here", False, "needs a Prefect server"),
+        ("", "memory://here", False, "^$"),
+    ],
+)
+def test_batches_are_shared_only_with_a_server_and_a_store_that_others_see(
+    runner: str, store: str, has_server: bool, refusal: str
+):
+    given = settings(OVERSTORY_TASK_RUNNER=runner, OVERSTORY_STORE_URL=store)
 
-
-@needs_dask
-def test_with_a_server_and_a_store_on_disk_batches_may_be_shared():
-    check_task_runner(settings(), has_server=True)
+    assert re.search(refusal, refusal_of(given, has_server=has_server))
 
 
 @pytest.mark.skipif(find_spec("prefect_dask") is not None, reason="the extra `dask` is installed")
