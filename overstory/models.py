@@ -25,8 +25,8 @@ Vectors: TypeAlias = NDArray[np.float32]
 OPEN_END = 2**53 - 1
 """`valid_to` of a row that nothing has replaced yet (the largest integer every store keeps exactly)."""
 DEFAULT_WEIGHT = 0.5
-COMPLETE, INCOMPLETE, BEGUN, FORGETTING = "complete", "incomplete", "begun", "forgetting"
-UNFINISHED = (INCOMPLETE, BEGUN)
+COMPLETE, DEGRADED, INCOMPLETE, BEGUN, FORGETTING = "complete", "degraded", "incomplete", "begun", "forgetting"
+UNFINISHED = (DEGRADED, INCOMPLETE, BEGUN)
 """States of documents that the next improve finishes."""
 
 
@@ -116,8 +116,9 @@ class Document:
     """In the order of the text."""
     importance_weight: float = DEFAULT_WEIGHT
     state: str = INCOMPLETE
-    """`complete` when all chunks have graph, summary and vectors, none of them a fallback; else `incomplete`,
-    or `begun` as long as no version of it has ever been complete. `forgetting` while it is being removed: whoever comes next finishes that."""
+    """`complete` when all chunks have graph, summary and vectors, `degraded` when some of them are fallbacks; else
+    `incomplete`, or `begun` as long as no version of it has ever been read. `forgetting` while it is being removed: whoever
+    comes next finishes that."""
 
     @property
     def key(self) -> UUID:

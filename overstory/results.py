@@ -318,8 +318,8 @@ class DocumentEntry:
     node_set: tuple[str, ...]
     chunks: int
     state: str
-    """`complete`; `incomplete`, or `begun` as long as no version of it has ever been complete: the next improve finishes
-    it."""
+    """`complete`; `degraded` where rules read chunks in place of the model; `incomplete`, or `begun` as long as no version
+    of it has ever been read: the next improve finishes these three."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
 
 @task(lambda call: f"finish {len(call['document_ids'])} documents")
 async def finish_documents(dataset_id: UUID, document_ids: Sequence[UUID]) -> int:
-    """Remove what earlier versions and readings held and the present ones do not; mark what is complete. Chunks removed."""
+    """Remove what earlier versions and readings held and the present ones do not; mark what is read. Chunks removed."""
     opened = await open_dataset(dataset_id)
     tenant, embedder = opened.tenant, opened.runtime.embedder
     removed = 0
@@ -52,5 +52,5 @@ async def finish_documents(dataset_id: UUID, document_ids: Sequence[UUID]) -> in
         chunks = await tenant.get(DocumentChunk, [c for d in rows for c in d.chunk_ids])
         await removing.drop_outdated(tenant, embedder, chunks)
         await documents.bring_in_line(tenant, rows, chunks)
-        await documents.mark_complete(tenant, rows, chunks)
+        await documents.mark_read(tenant, rows, chunks)
     return removed

@@ -10,7 +10,16 @@ from uuid import UUID
 from overstory import ids
 from overstory.indexing import chunking
 from overstory.indexing.sources import SourceDocument
-from overstory.models import BEGUN, COMPLETE, INCOMPLETE, Document, DocumentChunk, PendingChange, TextSummary
+from overstory.models import (
+    BEGUN,
+    COMPLETE,
+    DEGRADED,
+    INCOMPLETE,
+    Document,
+    DocumentChunk,
+    PendingChange,
+    TextSummary,
+)
 from overstory.results import DocumentOutcome, DocumentStatus
 from overstory.stores.contract import Tenant
 
@@ -24,7 +33,7 @@ class Intake:
 
     outcomes: tuple[DocumentOutcome, ...]
     document_ids: tuple[UUID, ...]
-    """Those that are not complete yet."""
+    """Those that are left to be read, or to be finished."""
     unread: tuple[UUID, ...]
     """Chunks of those that are left to be read."""
     read: int
@@ -82,15 +91,16 @@ async def bring_in_line(tenant: Tenant, documents: Sequence[Document], chunks: S
     await tenant.patch(DocumentChunk, moved)
 
 
-async def mark_complete(tenant: Tenant, documents: Sequence[Document], chunks: Sequence[DocumentChunk]) -> None:
-    """Mark the documents whose chunks are all read by the model itself.
+async def mark_read(tenant: Tenant, documents: Sequence[Document], chunks: Sequence[DocumentChunk]) -> None:
+    """Mark the documents whose chunks are all read: as degraded where rules read some in place of the model.
 
     Args:
         chunks: all chunks of the documents that are stored.
     """
-    finished = await read_of(tenant, chunks)
-    done = [d.id for d in documents if d.chunk_ids and finished.issuperset(d.chunk_ids)]
-    await tenant.patch(Document, {key: {"state": COMPLETE} for key in done})
+    read, by_model = {c.id for c in chunks if c.graph is not None}, await read_of(tenant, chunks)
+    done = [d for d in documents if d.chunk_ids and read.issuperset(d.chunk_ids)]
+    states = {d.id: COMPLETE if by_model.issuperset(d.chunk_ids) else DEGRADED for d in done}
+    await tenant.patch(Document, {key: {"state": state} for key, state in states.items()})
 
 
 def order_key(source: str, position: int) -> str:
@@ -119,7 +129,9 @@ def _row(document: Document, chunks: Sequence[DocumentChunk], stored: Document |
 
 
 def _same(stored: Document | None, new: Document) -> bool:
-    return stored is not None and stored.state == COMPLETE and replace(stored, chunk_ids=(), state=INCOMPLETE) == new
+    if stored is None or stored.state not in (COMPLETE, DEGRADED):
+        return False
+    return replace(stored, chunk_ids=(), state=new.state) == new
 
 
 def _outcome(document: Document, stored: Document | None) -> DocumentOutcome:

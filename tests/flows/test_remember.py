@@ -10,7 +10,7 @@ from overstory import SourceDocument, datasets, improve, remember
 from overstory.errors import InvalidOptionError, ModelError
 from overstory.progress import Silent, watched_by
 from overstory.results import DocumentStatus
-from overstory.testing import ScriptedModelServer, fail
+from overstory.testing import ScriptedModelServer, fail, say
 from tests.flows.conftest import notes
 
 
@@ -98,6 +98,36 @@ async def test_the_refresh_of_the_index_is_counted_with_what_it_finished(model: 
     assert result.index is not None
     assert result.chunks == 5
     assert result.model_calls == result.usage.calls == len(model.chats) == 5 + result.index.model_calls
+
+
+async def test_a_document_with_a_chunk_that_rules_read_is_told_as_others_and_finished_by_improve(
+    model: ScriptedModelServer,
+):
+    first, second = (SourceDocument(f"Anna Hofer leads Northstar in {place}.", "n.md") for place in ("Porto", "Rome"))
+    model.when(say("Just some words."), schema="ChunkAnswer")
+
+    told = [await remember(document) for document in (first, first, second, second)]
+    state = (await datasets.documents("main_dataset"))[0].state
+    incomplete = (await datasets.status("main_dataset")).incomplete
+    model.behave()
+    finished = await improve()
+
+    assert [one.documents[0].status for one in told] == ["added", "unchanged", "updated", "unchanged"]
+    assert [(one.model_calls, one.degraded) for one in told] == [(1, 1), (0, 0), (1, 1), (0, 0)]
+    assert (state, incomplete, finished.completed_chunks) == ("degraded", 1, 1)
+    assert (await datasets.documents("main_dataset"))[0].state == "complete"
+
+
+async def test_what_was_read_by_rules_before_a_stop_is_still_added(model: ScriptedModelServer):
+    model.when(say("Just some words."), schema="ChunkAnswer", text="Note 0")
+    model.when(fail(401), text="Note 1")
+    with pytest.raises(ModelError):
+        await remember(notes(2))
+    model.behave()
+
+    result = await remember(notes(2))
+
+    assert [one.status for one in result.documents] == [DocumentStatus.ADDED] * 2
 
 
 class Steps(Silent):
