@@ -177,7 +177,7 @@ async def test_a_budget_too_small_is_refused_before_anything_runs(monkeypatch, v
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 19, 20, 21])
 async def test_vector_buckets_of_few_summaries_make_a_whole_tree(count: int):
-    await remember(notes(count))
+    await (remember(notes(count)) if count else make_empty("main_dataset"))
 
     index = await global_context_index_pipeline()
 

@@ -6,7 +6,7 @@ from overstory import SourceDocument, datasets, forget, global_context_index_pip
 from overstory.errors import DatasetNotFoundError, IndexMismatchError, InvalidOptionError, ModelError
 from overstory.results import IndexStatus
 from overstory.testing import ScriptedModelServer, chatter, cut_off, fail, fenced, in_prose, refuse, say, trailing_comma
-from tests.flows.conftest import notes
+from tests.flows.conftest import make_empty, notes
 
 BAD_OPTIONS = [
     {"max_bucket_size": 1},
@@ -30,7 +30,7 @@ async def build(**options):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 9])
 async def test_few_summaries_make_a_whole_tree(count: int):
-    await remember(notes(count))
+    await (remember(notes(count)) if count else make_empty("main_dataset"))
 
     index = await build()
 
@@ -45,7 +45,7 @@ async def test_few_summaries_make_a_whole_tree(count: int):
 async def test_few_summaries_cost_a_call_a_text_and_none_costs_nothing(
     model: ScriptedModelServer, count: int, strategy: str
 ):
-    await remember(notes(count))
+    await (remember(notes(count)) if count else make_empty("main_dataset"))
     model.forget()
 
     index = await global_context_index_pipeline(bucketing_strategy=strategy, max_bucket_size=4)
