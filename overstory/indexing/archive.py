@@ -97,7 +97,8 @@ async def import_dataset(
     """Bring an archive into a store, under its old id. One that stopped may be repeated.
 
     Raises:
-        UnreadableSourceError: a file is damaged; nothing was imported.
+        UnreadableSourceError: a file is damaged, and nothing was imported; or it is whole and its rows don't fit, and
+            the import may be repeated with a good one.
         UsageError: the dataset exists already.
         DatasetBusyError: another writer holds the dataset.
     """
@@ -157,10 +158,13 @@ async def _import_kind(tenant: Tenant, kind: type[Row], folder: Path) -> None:
     import pyarrow.parquet as pq
 
     path = folder / f"{kind.__name__}.parquet"
-    with _opened(path, "rb") as file:
-        metadata = await asyncio.to_thread(pq.read_metadata, file)
-    for groups in _together(metadata):
-        await tenant.put_table(kind, await asyncio.to_thread(_read, path, metadata, groups))
+    try:
+        with _opened(path, "rb") as file:
+            metadata = await asyncio.to_thread(pq.read_metadata, file)
+        for groups in _together(metadata):
+            await tenant.put_table(kind, await asyncio.to_thread(_read, path, metadata, groups))
+    except ValueError as error:
+        raise UnreadableSourceError(str(path), str(error)) from error
 
 
 def _together(metadata: "pq.FileMetaData") -> Iterator[list[int]]:
@@ -193,9 +197,9 @@ def _begin(folder: Path, building: Path) -> None:
 
 
 def _check_files(folder: Path, manifest: ArchiveManifest) -> None:
-    for name, expected in manifest.files.items():
-        path = folder / f"{name}.parquet"
-        if not path.is_file():
+    for kind in KINDS:
+        path, expected = folder / f"{kind.__name__}.parquet", manifest.files.get(kind.__name__)
+        if expected is None or not path.is_file():
             raise UnreadableSourceError(str(path), "the file is missing from the archive")
         if _sha256(path) != expected.sha256:
             raise UnreadableSourceError(str(path), "the file is not the one that was exported: its SHA-256 differs")

@@ -68,13 +68,17 @@ async def test_every_row_arrives_with_its_vector(tmp_path: Path, monkeypatch, tr
     await second.close()
 
 
-@pytest.mark.parametrize("damage", ["changed", "missing"])
+@pytest.mark.parametrize("damage", ["changed", "missing", "not in the manifest"])
 async def test_a_damaged_file_is_refused_before_anything_is_imported(exported: Path, damage: str):
     path, store = exported / "Entity.parquet", MemoryStore()
     content = path.read_bytes()
     path.write_bytes(content[:-9] + b"x" + content[-8:])
     if damage == "missing":
         path.unlink()
+    if damage == "not in the manifest":
+        listed = json.loads((exported / archive.MANIFEST).read_text())
+        del listed["files"]["Entity"]
+        (exported / archive.MANIFEST).write_text(json.dumps(listed))
 
     with pytest.raises(UnreadableSourceError, match=r"Entity\.parquet"):
         await imported(store, exported)
@@ -95,7 +99,7 @@ async def test_rows_that_do_not_fit_are_refused_and_a_whole_archive_may_follow(t
     }[wrong]()
     signed(exported, other, Entity)
 
-    with pytest.raises(ValueError):
+    with pytest.raises(UnreadableSourceError, match=r"Entity\.parquet"):
         await imported(store, exported)
 
     (there,) = await store.list_datasets()
