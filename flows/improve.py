@@ -1,6 +1,7 @@
 """improve: finish what is incomplete, then build or refresh the index."""
 
 import logging
+from dataclasses import replace
 from uuid import UUID
 
 from overstory.errors import OverstoryError
@@ -9,6 +10,7 @@ from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.reports import reason_of, result_of
 from overstory.layout import tasks
+from overstory.models import Usage
 from overstory.results import ImproveResult, IndexResult, IndexStatus
 from overstory.runtime import OpenDataset, open_dataset
 
@@ -77,9 +79,11 @@ def _left_unread(reading: Reading) -> str:
 
 
 async def _index_or_reason(opened: OpenDataset, held: HeldLease) -> IndexResult:
+    usage = Usage()
     try:
-        return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE)
+        return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE, usage=usage)
     except OverstoryError as error:
         logger.warning("The index of %s was not built: %s", opened.dataset.id, error)
         manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
-        return result_of(IndexStatus.FAILED, manifest, reason=reason_of(error))
+        failed = result_of(IndexStatus.FAILED, manifest, reason=reason_of(error))
+        return replace(failed, model_calls=usage.calls, usage=usage)

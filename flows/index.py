@@ -12,10 +12,11 @@ from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
 from overstory.indexing.leasing import HeldLease, writing
 from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
-from overstory.indexing.reports import generation_of, left_over, reason_of, result_of, unchanged
+from overstory.indexing.reports import generation_of, left_over, reason_of, result_of, total_usage, unchanged
 from overstory.indexing.summarizing import BatchReport, BatchStoppedError, stage_of
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import tasks
+from overstory.models import Usage
 from overstory.progress import watcher
 from overstory.results import IndexResult, IndexStatus
 from overstory.runtime import open_dataset
@@ -49,7 +50,7 @@ async def global_context_index_pipeline(
     ) as held:
         with budgeted(dataset_id, budget):
             reuse = reuse_unchanged or not rebuild
-            return await grow(dataset_id, held, options=options, purpose=purpose, reuse=reuse)
+            return await grow(dataset_id, held, options=options, purpose=purpose, usage=Usage(), reuse=reuse)
 
 
 async def grow(
@@ -58,22 +59,24 @@ async def grow(
     *,
     options: TreeOptions | None,
     purpose: str,
+    usage: Usage,
     reuse: bool = True,
 ) -> IndexResult:
     """Build and publish the next generation under a lease that is held.
 
     Args:
         options: None for those that the index was built with, or the defaults for a first one.
+        usage: what the texts took is added here, also when it fails.
 
     Raises:
         ModelError: the model does not answer, or refuses the key; what is finished is kept for the next run.
     """
     with telemetry.operation(Kind.FLOW, "build index", dataset_id=str(dataset_id), purpose=purpose) as told:
-        return tasks.policies.noted(told, await _grow(dataset_id, held, options, purpose, reuse))
+        return tasks.policies.noted(told, await _grow(dataset_id, held, options, purpose, usage, reuse))
 
 
 async def _grow(
-    dataset_id: UUID, held: HeldLease, options: TreeOptions | None, purpose: str, reuse: bool
+    dataset_id: UUID, held: HeldLease, options: TreeOptions | None, purpose: str, usage: Usage, reuse: bool
 ) -> IndexResult:
     begun = time.monotonic()
     store = (await open_dataset(dataset_id)).runtime.store
@@ -81,7 +84,7 @@ async def _grow(
     if plan.nothing_to_do:
         status = IndexStatus.UNCHANGED if plan.root_id else IndexStatus.EMPTY
         return result_of(status, await store.read_manifest(dataset_id))
-    reports, stopped = await _write(plan)
+    reports, stopped = await _write(plan, usage)
     if stopped is not None:
         stopped.add_note(left_over(plan, reports))
         if not isinstance(stopped, BudgetExceededError):
@@ -98,7 +101,7 @@ async def _grow(
     return result
 
 
-async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | None]:
+async def _write(plan: BuildPlan, usage: Usage) -> tuple[list[BatchReport], OverstoryError | None]:
     """Write all texts of a plan, children before parents; what was written, and the cap or model that stopped it."""
     settings = (await open_dataset(plan.job.dataset_id)).runtime.settings
     size = batches.batch_size(settings, plan.to_write)
@@ -130,10 +133,12 @@ async def _write(plan: BuildPlan) -> tuple[list[BatchReport], OverstoryError | N
         todo, summarize, waits_for=lambda b: b.waits_for, at_once=batches.batches_at_once(settings, size)
     )
     stopped = [f for f in failures if isinstance(f, BatchStoppedError)]
+    reports += [f.report for f in stopped]
+    usage += total_usage(reports)
     for failure in failures:
         if not isinstance(failure, BatchStoppedError):
             raise failure
-    return reports + [f.report for f in stopped], next((f.reason for f in stopped), None)
+    return reports, next((f.reason for f in stopped), None)
 
 
 def _stage_of(batch: Batch) -> str:

@@ -310,6 +310,18 @@ async def test_a_model_that_is_down_leaves_the_old_index_served(model: ScriptedM
     assert await datasets.root_summary((await datasets.list_datasets())[0].id)
 
 
+async def test_what_a_build_took_before_the_model_went_down_is_counted(model: ScriptedModelServer):
+    await remember(notes(12))
+    model.forget()
+    model.when(fail(401), text="Entry: the whole dataset.")
+
+    failed = await improve(build_global_context_index=True)
+
+    assert failed.index.status is IndexStatus.FAILED
+    assert failed.model_calls == failed.index.model_calls == failed.index.usage.calls == len(model.chats) == 4
+    assert failed.usage.prompt_tokens == failed.index.usage.prompt_tokens > 0
+
+
 async def test_the_pipeline_raises_what_improve_reports(model: ScriptedModelServer):
     await remember(notes(12))
     model.when(fail(500))
