@@ -195,7 +195,7 @@ def _source(path: str) -> "SourceInput":
     if path == "-":
         from overstory.indexing import reading
 
-        return reading.from_text(sys.stdin.read())
+        return reading.from_text_bytes(sys.stdin.buffer.read(reading.MAX_FILE_BYTES + 1))
     if not path.strip():
         raise InvalidOptionError("PATH", path, "name a file, a folder or a URL, or use - for standard input")
     return path if "://" in path else Path(path)

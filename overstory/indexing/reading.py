@@ -17,11 +17,14 @@ from overstory.indexing.cleaning import clean, is_blank
 from overstory.indexing.converters import convert
 from overstory.indexing.converters.dates import day_in
 from overstory.indexing.converters.markup import first_heading
+from overstory.indexing.decoding import decode
 from overstory.indexing.sources import ReadOutcome, SkippedSource, SourceDocument, SourceInput, tags
 
 MAX_FILE_BYTES = 50_000_000
 NOTHING_FETCHED: Mapping[str, ReadOutcome] = MappingProxyType({})
 _NOTHING = "nothing in it to read"
+_NAMELESS = "-"
+"""What standard input is called."""
 _Given = str | Path | SourceDocument | SkippedSource
 
 
@@ -151,6 +154,18 @@ def from_text(text: str) -> ReadOutcome:
     return _unless_blank(SourceDocument(text, title=first_heading(clean(text))))
 
 
+def from_text_bytes(content: bytes) -> ReadOutcome:
+    """The document in the bytes of a text that is no file, whatever it looks like, or why they can't be read.
+
+    Args:
+        content: more than `MAX_FILE_BYTES` are refused; decoded as a file's.
+    """
+    try:
+        return from_text(decode(_checked(content, _NAMELESS), _NAMELESS))
+    except UnreadableSourceError as error:
+        return SkippedSource(_NAMELESS, error.reason)
+
+
 def from_bytes(content: bytes, source: str) -> ReadOutcome:
     """The document in the bytes of a file, or why it can't be read.
 
@@ -170,12 +185,16 @@ def _document(source: str, open_file: Callable[[], IO[bytes]]) -> ReadOutcome:
         return SkippedSource(source, _reason(error))
 
 
-def _converted(content: bytes, source: str) -> SourceDocument:
+def _checked(content: bytes, source: str) -> bytes:
     if len(content) > MAX_FILE_BYTES:
         raise UnreadableSourceError(source, f"larger than {MAX_FILE_BYTES // 1_000_000} MB: split it")
+    return content
+
+
+def _converted(content: bytes, source: str) -> SourceDocument:
     if not content:
         raise UnreadableSourceError(source, "an empty file")
-    converted = convert(content, source)
+    converted = convert(_checked(content, source), source)
     name = PurePosixPath(source)
     return SourceDocument(
         converted.text,

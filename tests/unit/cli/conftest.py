@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(home: Path) -> Run:
-    def call(*arguments: str, stdin: str | None = None) -> Result:
+    def call(*arguments: str, stdin: str | bytes | None = None) -> Result:
         return CliRunner().invoke(app, [*arguments], input=stdin, prog_name="overstory")
 
     return call

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from overstory.cli.rendering import proven
+from overstory.indexing.sources import text_source
 from overstory.models import COMPLETE, FORGETTING, Document
 from overstory.results import ForgetProof
 from overstory.runtime import open_dataset
@@ -56,6 +57,28 @@ def test_a_text_from_standard_input_is_a_text_whatever_it_looks_like(run: Any, t
     [document] = json.loads(result.stdout)["documents"]
     assert (document["status"], document["reason"]) == ("added", "")
     assert document["source"].startswith("text:")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_standard_input_is_decoded_as_a_file_is(run: Any, encoding: str) -> None:
+    text = "The café is open on Monday.\n"
+
+    result = run("remember", "-", "--json", stdin=text.encode(encoding))
+
+    [document] = json.loads(result.stdout)["documents"]
+    assert document["source"] == text_source(text)
+
+
+@pytest.mark.parametrize("said", [bytes(range(256)) * 12, b"caf\xe9 is open on Monday.\n"])
+def test_what_is_refused_as_a_file_is_refused_on_standard_input(run: Any, tmp_path: Path, said: bytes) -> None:
+    (tmp_path / "said.txt").write_bytes(said)
+
+    results = [run("remember", path, "--json", stdin=said) for path in ("-", str(tmp_path / "said.txt"))]
+
+    [[piped], [file]] = [json.loads(result.stdout)["documents"] for result in results]
+    assert piped["status"] == "skipped"
+    assert piped["reason"] == file["reason"]
+    assert results[0].exit_code == results[1].exit_code
 
 
 def test_an_index_is_built_shown_and_sound(run: Any, indexed: str) -> None:
