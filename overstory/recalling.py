@@ -224,7 +224,8 @@ async def _still_stands(store: Store, result: RecallResult) -> bool:
         return False
     areas = [area for area in (result.evidence.root, *result.evidence.areas) if area]
     told = {ids.document_id(dataset.id, source) for area in areas for source in area.sources}
-    needed = list(told.union(passage.document_id for passage in result.evidence.passages))
+    local = (*result.evidence.passages, *result.evidence.descriptions)
+    needed = list(told.union(passage.document_id for passage in local))
     found = await (await store.tenant(dataset)).get(Document, needed)
     return len(found) == len(needed) and all(document.state != FORGETTING for document in found)
 

@@ -411,6 +411,8 @@ class Freshness:
 class Evidence:
     triplets: tuple[Triplet, ...] = ()
     passages: tuple[Passage, ...] = ()
+    descriptions: tuple[Passage, ...] = ()
+    """Of entities: sentences that are given of chunks which are not. `id` and `document_id` are theirs."""
     root: AreaEvidence | None = None
     areas: tuple[AreaEvidence, ...] = ()
     prelude_tokens: int = 0
@@ -440,8 +442,8 @@ class RecallResult:
     def references(self) -> tuple[str, ...]:
         """The documents behind the answer, by source key: of local evidence first, then of the index."""
         areas = (*([self.evidence.root] if self.evidence.root else []), *self.evidence.areas)
-        passages = (passage.source for passage in self.evidence.passages)
-        return tuple(dict.fromkeys([*passages, *(source for area in areas for source in area.sources)]))
+        local = (passage.source for passage in (*self.evidence.passages, *self.evidence.descriptions))
+        return tuple(dict.fromkeys([*local, *(source for area in areas for source in area.sources)]))
 
     @property
     def generation(self) -> int:

@@ -66,7 +66,10 @@ def quote_findings(question: Question, findings: Findings) -> str:
     local = findings.context.replace(given.text, "", 1)
     texts = [
         *(Text(fact.text, fact.occurred_at, fact.is_history) for fact in given.facts),
-        *(Text(passage.text, passage.occurred_at) for passage in findings.evidence.passages),
+        *(
+            Text(passage.text, passage.occurred_at)
+            for passage in (*findings.evidence.passages, *findings.evidence.descriptions)
+        ),
         *map(Text, blocks_of(local)),
     ]
     return extract_answer(question.search_text, texts)

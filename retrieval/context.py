@@ -129,9 +129,19 @@ def content_of(node: Node, texts: Sequence[str] = ()) -> str:
     """What a node says: an entity by its description, unless one of the texts says that already."""
     if not isinstance(node, Entity):
         return clean_text(node.text)
-    told = " ".join(node.description.split())
-    description = "" if any(told in text for text in texts) else node.description
+    description = "" if _is_told(node, texts) else node.description
     return clean_text(description) or clean_name(node.type) or clean_name(node.name)
+
+
+def described(fragment: Fragment) -> list[Entity]:
+    """The entities of a fragment whose descriptions are given."""
+    texts = _texts(fragment)
+    return [node for node in fragment.nodes if isinstance(node, Entity) and not _is_told(node, texts)]
+
+
+def _is_told(entity: Entity, texts: Sequence[str]) -> bool:
+    told = " ".join(entity.description.split())
+    return any(told in text for text in texts)
 
 
 def _texts(fragment: Fragment) -> list[str]:

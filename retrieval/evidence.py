@@ -1,6 +1,7 @@
 """Where a context comes from: connections, passages and areas with their documents."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from overstory.indexing.pending import count_pending
@@ -13,6 +14,7 @@ from overstory.stores.contract import Tenant
 from .context import clean_area, clean_fact, clean_name, clean_source, titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
+from .projections import UNREAD
 from .sources import sources_of
 
 
@@ -57,6 +59,29 @@ async def passages_of(
         )
         for row, score in scored
     )
+
+
+async def descriptions_of(
+    tenant: Tenant, entities: Iterable[tuple[Entity, float]], known: Sequence[DocumentChunk]
+) -> dict[UUID, Passage]:
+    """The descriptions of entities, by their ids, each as a passage of the chunk whose words it is.
+
+    Args:
+        tenant: the rows.
+        entities: with their scores; those without a description, or whose chunk is gone, are left out.
+        known: chunks that need not be read again.
+    """
+    scored = [(entity, score) for entity, score in entities if entity.description.strip()]
+    chunks = {chunk.id: chunk for chunk in known}
+    if missing := sorted({entity.chunk_id for entity, _ in scored} - chunks.keys()):
+        read = await tenant.get(DocumentChunk, missing, without=UNREAD[DocumentChunk])
+        chunks |= {chunk.id: chunk for chunk in read}
+    standing = [(entity, score) for entity, score in scored if entity.chunk_id in chunks]
+    passages = await passages_of(tenant, ((chunks[entity.chunk_id], score) for entity, score in standing))
+    return {
+        entity.id: replace(passage, text=entity.description)
+        for (entity, _), passage in zip(standing, passages, strict=True)
+    }
 
 
 def areas_of(prelude: Prelude) -> tuple[AreaEvidence | None, tuple[AreaEvidence, ...]]:

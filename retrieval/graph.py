@@ -1,20 +1,20 @@
 """GRAPH_COMPLETION: the connections nearest to the question, with the prelude before them when it is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from overstory.models import DocumentChunk, Hit
+from overstory.models import DocumentChunk, Entity, Hit
 from overstory.results import Evidence, Passage
 from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
-from .context import fit_fragment, join, least_budget
-from .evidence import areas_of, map_of, passages_of, texts_of, triplets_of
-from .fragment import Fragment, cut
+from .context import described, fit_fragment, join, least_budget
+from .evidence import areas_of, descriptions_of, map_of, passages_of, texts_of, triplets_of
+from .fragment import PENALTY_DISTANCE, Fragment, cut
 from .passages import by_words
 from .prelude import Prelude, fit_beside, read_prelude
 from .projections import Material, matching, neighborhood, node_set
@@ -36,15 +36,23 @@ async def graph_completion(scene: Scene) -> Findings:
     else:
         (fragment, text), prelude = fit_beside(whole, fit, budget)
     context = join(prelude.text, text)
-    evidence = _evidence(fragment, found.passages, prelude, context)
+    evidence = _evidence(fragment, found.quotable, prelude, context)
     least = 0 if text else least_beside(scene.question, whole, fit, prelude)
     return Findings(context=context, evidence=evidence, given_map=map_of(prelude), least_tokens=least)
 
 
+class _Quotable(NamedTuple):
+    """What a fragment may say in words of documents."""
+
+    passages: Sequence[Passage]
+    """Its texts."""
+    descriptions: Mapping[UUID, Passage]
+    """Of its entities, by their ids."""
+
+
 class _Found(NamedTuple):
     fragment: Fragment
-    passages: tuple[Passage, ...]
-    """Its texts."""
+    quotable: _Quotable
     ranked: Sequence[Hit] = ()
     """The chunks that fit the question best, where the index is to give facts."""
 
@@ -54,7 +62,18 @@ async def _find_local(scene: Scene) -> _Found:
     gives_facts = question.include_index and question.index_mode == ADAPTIVE
     found = await find_ranked(scene) if gives_facts else Ranked(await find_material(scene))
     fragment = await cut(found.material, question.top_k, question.feedback_influence)
-    return _Found(fragment, await passages_of(scene.tenant, texts_of(fragment)), found.hits)
+    return _Found(fragment, await _quotable(scene, fragment, found.material.chunks), found.hits)
+
+
+async def _quotable(scene: Scene, fragment: Fragment, known: Sequence[DocumentChunk]) -> _Quotable:
+    """Args: `known` are chunks that need not be read again."""
+    entities = [
+        (node, fragment.distances.get(node.id, PENALTY_DISTANCE)) for node in fragment.nodes if isinstance(node, Entity)
+    ]
+    async with wave() as group:
+        passages = group.create_task(passages_of(scene.tenant, texts_of(fragment)))
+        descriptions = group.create_task(descriptions_of(scene.tenant, entities, known))
+    return _Quotable(passages.result(), descriptions.result())
 
 
 def _shown(fragment: Fragment) -> set[UUID]:
@@ -65,9 +84,9 @@ async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str])
     """A fragment as the context of an answer, nothing of the index before it."""
     kept, text = fit_fragment(fragment, scene.question.context_token_budget)
     prelude = Prelude(notes=tuple(notes) if text else ())
-    passages = await passages_of(scene.tenant, texts_of(kept))
+    quotable = await _quotable(scene, kept, [node for node in kept.nodes if isinstance(node, DocumentChunk)])
     least = 0 if text else least_budget(lambda budget: fit_fragment(fragment, budget)[1])
-    return Findings(context=text, evidence=_evidence(kept, passages, prelude, text), least_tokens=least)
+    return Findings(context=text, evidence=_evidence(kept, quotable, prelude, text), least_tokens=least)
 
 
 async def find_fragment(scene: Scene) -> Fragment:
@@ -110,13 +129,16 @@ async def _project(scene: Scene) -> Material:
     return await neighborhood(tenant, vector, found, question.neighborhood_depth)
 
 
-def _evidence(fragment: Fragment, passages: Sequence[Passage], prelude: Prelude, context: str) -> Evidence:
-    """Where a context comes from; `passages` are of a fragment that it is a part of."""
+def _evidence(fragment: Fragment, quotable: _Quotable, prelude: Prelude, context: str) -> Evidence:
+    """Where a context comes from; `quotable` is of a fragment that it is a part of."""
     root, chosen = areas_of(prelude)
     shown = _shown(fragment)
     return Evidence(
         triplets=triplets_of(fragment),
-        passages=tuple(passage for passage in passages if passage.id in shown),
+        passages=tuple(passage for passage in quotable.passages if passage.id in shown),
+        descriptions=tuple(
+            quotable.descriptions[entity.id] for entity in described(fragment) if entity.id in quotable.descriptions
+        ),
         root=root,
         areas=chosen,
         prelude_tokens=estimate_tokens(prelude.text),

@@ -20,8 +20,8 @@ source: minutes.md, 2026-05-03
 - <fact>
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -33,7 +33,7 @@ from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
 from .context import clean_fact, clean_markdown, clean_name, join, section, shorten
-from .evidence import areas_of, map_of, triplets_of
+from .evidence import areas_of, descriptions_of, map_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_ranked
 from .passages import read_passages, render_passage
@@ -61,6 +61,8 @@ class Lanes:
     entities: tuple[Entity, ...] = ()
     bullets: tuple[tuple[str, ...], ...] = ()
     """For each entity, what is said of it."""
+    descriptions: Mapping[UUID, Passage] = field(default_factory=dict)
+    """Of entities, by their ids, as passages of the chunks whose words they are."""
     facts: tuple[str, ...] = ()
     fragment: Fragment
     ranked: tuple[Hit, ...] = ()
@@ -118,16 +120,23 @@ async def _find_lanes(scene: Scene) -> Lanes:
     lane = min(scene.question.top_k, MAX_LANE)
     material, ranked = await find_ranked(scene)
     fragment = await cut(replace(material, chunks=(), summaries=()), MAX_LANE * MAX_BULLETS)
-    passages = await read_passages(scene, DocumentChunk, ranked[:lane])
+    nearest = _nearest_entities(material, lane)
+    async with wave() as group:
+        reading = group.create_task(read_passages(scene, DocumentChunk, ranked[:lane]))
+        describing = group.create_task(
+            descriptions_of(scene.tenant, [(e, material.distances[e.id]) for e in nearest], material.chunks)
+        )
+    passages = reading.result()
     told = [" ".join(passage.text.split()) for passage in passages]
     sentences = [_Sentence(c.source.id, c.target.id, _sentence(c)) for c in fragment.connections]
-    entities, bullets = _what_is_said(_nearest_entities(material, lane), sentences, told)
+    entities, bullets = _what_is_said(nearest, sentences, told)
     said = {bullet for lines in bullets for bullet in lines}
     facts = [fact for fact in _facts(sentences, said) if not _is_in(fact, told)]
     return Lanes(
         passages=passages,
         entities=entities,
         bullets=bullets,
+        descriptions=describing.result(),
         facts=tuple(facts)[:lane],
         fragment=fragment.first(lane),
         ranked=tuple(ranked),
@@ -236,6 +245,11 @@ def _evidence(lanes: Lanes, prelude: Prelude, context: str) -> Evidence:
     return Evidence(
         triplets=triplets_of(lanes.fragment),
         passages=lanes.passages,
+        descriptions=tuple(
+            lanes.descriptions[entity.id]
+            for entity in lanes.entities
+            if entity.description and entity.id in lanes.descriptions
+        ),
         root=root,
         areas=areas,
         prelude_tokens=estimate_tokens(prelude.text),

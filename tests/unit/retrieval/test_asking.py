@@ -264,6 +264,29 @@ async def test_nothing_goes_on_in_the_background_after_an_error():
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+@pytest.mark.parametrize(
+    "query_type", sorted({"GRAPH_COMPLETION", "HYBRID_COMPLETION", "GRAPH_SUMMARY_COMPLETION"} | ROUNDS)
+)
+async def test_the_document_of_every_description_that_is_given_is_named(query_type):
+    fleet = Note(
+        source="fleet.md",
+        text="An inventory.",
+        names=("Solvind ferry", "Baltic ferry"),
+        relations=[("Solvind ferry", "replaces", "Baltic ferry")],
+        date="2026-05-05",
+    )
+    world = await make_world([fleet, *(Note(source=f"{n}.md", text=f"What of the ferry at {n}?") for n in range(9))])
+
+    found = await world.ask("What of the ferry?", query_type, top_k=4, only_context=True)
+
+    assert "Solvind ferry as fleet.md has it." in found.text
+    assert "fleet.md" not in {passage.source for passage in found.evidence.passages}
+    assert found.references[-1] == "fleet.md"
+    assert {(one.source, one.text, one.occurred_at) for one in found.evidence.descriptions} == {
+        ("fleet.md", f"{name} as fleet.md has it.", "2026-05-05") for name in fleet.names
+    }
+
+
 # --- how often the store is asked ---
 
 
