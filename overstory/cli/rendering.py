@@ -230,8 +230,7 @@ def recalled(
 def _rests_on(result: RecallResult, console: "Console") -> None:
     console.print()
     evidence, freshness = result.evidence, result.freshness
-    sources = dict.fromkeys(passage.source for passage in evidence.passages)
-    shown = [place(source) for source in sources or result.references]
+    shown = [place(source) for source in result.references]
     if shown:
         more = f", and {len(shown) - SOURCES_SHOWN:,} more" if len(shown) > SOURCES_SHOWN else ""
         say(console, f"Sources: {', '.join(shown[:SOURCES_SHOWN])}{more}", "dim")

@@ -464,6 +464,12 @@ def test_an_answer_names_its_sources_and_its_map(run: Any, indexed: str) -> None
     assert " over 5 summaries, written by offline" in whole
 
 
+def test_the_documents_of_the_map_are_among_the_sources(run: Any, indexed: str) -> None:
+    asked = run("recall", "When is the launch of Northstar?", "--dataset", indexed, "--index", "--top-k", "1").stdout
+
+    assert all(f"{number}.md" in asked.partition("\nSources: ")[2] for number in range(1, 6))
+
+
 def test_files_below_the_working_folder_are_named_from_there(
     run: Any, indexed: str, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
