@@ -200,9 +200,12 @@ class ForgetProof:
     files: dict[str, int]
     """Bytes read per file; empty where a server keeps the files."""
     words_in_files: int
-    """How many words were looked for in the files: not short ones, nor those inside of other documents' words."""
+    """How many words were looked for in the files: not short ones, nor those inside of other documents' words or of
+    what the files hold besides: names of tables and of datasets, conversations about others."""
     found: tuple[str, ...]
     """Where one was found; nowhere is what forgetting promises."""
+    words_found: tuple[str, ...] = ()
+    """Which were found there."""
 
     @property
     def forgotten(self) -> bool:

@@ -309,7 +309,8 @@ def proven(proof: ForgetProof, console: "Console") -> None:
 
 def _verdict(proof: ForgetProof) -> str:
     if proof.found:
-        return f"found in {', '.join(proof.found)}"
+        words = f" ({', '.join(map(one_line, proof.words_found))})" if proof.words_found else ""
+        return f"found in {', '.join(map(one_line, proof.found))}{words}"
     if not proof.words:
         return "no word was this document's alone, so there was nothing to look for"
     return "nothing is left" if proof.files else "nothing is left in rows and word indexes"

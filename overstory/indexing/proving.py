@@ -95,25 +95,28 @@ async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> F
     """Look for words in every row, word index and file of a dataset."""
     folded = sorted({word.casefold() for word in words if word.strip()})
     rows: dict[str, int] = {}
-    found: list[str] = []
+    found: dict[str, set[str]] = {}
     inside: set[str] = set()
     for kind in KINDS:
-        rows[kind.__name__], hits, within = await _search_rows(tenant, kind, folded)
-        found += [f"{kind.__name__} rows" for _ in hits]
+        rows[kind.__name__], found[f"{kind.__name__} rows"], within = await _search_rows(tenant, kind, folded)
         inside |= within
     for kind in TEXT_KINDS:
-        found += [f"words of {kind.__name__}" for word in folded if await tenant.search_text(kind, word, 1)]
-    # What is a part of a word of another document stands in the files by right.
-    sought = [word for word in folded if word not in inside and len(word.encode()) >= _SHORTEST_BYTES]
+        hits = {word for word in folded if await tenant.search_text(kind, word, 1)}
+        found[f"words of {kind.__name__}"] = hits
+    # What is a part of a word of another document, or of a name of ours, stands in the files by right.
+    beside = (await tenant.beside_rows()).casefold()
+    left = [word for word in folded if word not in inside and word not in beside]
+    sought = [word for word in left if len(word.encode()) >= _SHORTEST_BYTES]
     files = await tenant.files()
-    found += await asyncio.to_thread(search_files, files, sought)
+    found |= await asyncio.to_thread(search_files, files, sought)
     return ForgetProof(
         words=len(folded),
         rows=rows,
         generations=tuple(g.number for g in manifest.generations),
         files={path.name: path.stat().st_size for path in files if path.exists()},
         words_in_files=len(sought),
-        found=tuple(dict.fromkeys(found)),
+        found=tuple(place for place, hits in found.items() if hits),
+        words_found=tuple(sorted(set().union(*found.values()))),
     )
 
 
@@ -135,21 +138,20 @@ def _text_of(batch: "pa.RecordBatch", names: Iterable[str]) -> str:
     return "\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells).casefold()
 
 
-def search_files(files: Iterable[Path], words: Sequence[str]) -> list[str]:
-    """Names of the files that hold one of the words, in any case."""
+def search_files(files: Iterable[Path], words: Sequence[str]) -> dict[str, set[str]]:
+    """The words that each file holds, in any case, by the file's name."""
     if not words:
-        return []
+        return {}
     spellings = sorted({s.encode() for w in words for s in (w, w.upper(), w.capitalize())})
     pattern = re.compile(b"|".join(map(re.escape, spellings)), re.IGNORECASE)
     overlap = max(map(len, spellings))
-    return [path.name for path in files if _holds(path, pattern, overlap)]
+    return {path.name: _held(path, pattern, overlap) for path in files}
 
 
-def _holds(path: Path, pattern: re.Pattern[bytes], overlap: int) -> bool:
-    rest = b""
+def _held(path: Path, pattern: re.Pattern[bytes], overlap: int) -> set[str]:
+    rest, held = b"", set[str]()
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
-            if pattern.search(rest + block):
-                return True
+            held.update(match.decode().casefold() for match in pattern.findall(rest + block))
             rest = block[-overlap:]
-    return False
+    return held

@@ -188,6 +188,10 @@ class Tenant(Protocol):
         """The files of this machine that hold the rows or speak of them, to prove an erasure; none behind a server."""
         ...
 
+    async def beside_rows(self) -> str:
+        """What those files hold besides the rows: names of tables and of datasets, conversations about other ones."""
+        ...
+
     async def describe(self) -> dict[str, str | int]:
         """Facts for people: where it lies, bytes, index kind."""
         ...

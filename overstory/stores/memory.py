@@ -212,6 +212,9 @@ class MemoryTenant:
     async def files(self) -> list[Path]:
         return []
 
+    async def beside_rows(self) -> str:
+        return ""
+
     async def describe(self) -> dict[str, str | int]:
         rows = sum(len(stored) for stored in self._rows.kinds.values())
         return {"place": "memory", "rows": rows, "index": "exact"}

@@ -46,6 +46,7 @@ ON_FILES = {
     "test_deployments",
     "test_isolation",
     "test_export_and_import_give_the_same_dataset",
+    "test_the_proof_names_what_it_finds_in_conversations_too",
 }
 """Modules and tests that look at files of the embedded store, or choose their stores themselves."""
 

@@ -374,6 +374,34 @@ async def test_the_proof_takes_no_word_of_ours_or_of_other_documents_names_for_a
         assert result.proof.found == ()
 
 
+async def test_the_proof_takes_no_name_of_a_table_or_a_dataset_for_a_trace():
+    said = (
+        "Dropped: a permission, the manifest, a lease, its holder, what was acquired, an integer, primary, tokenize, "
+        "segments, vector, importance_weight, document, sqlite, format, bucketing, threshold. Zanzibarians sing."
+    )
+    await remember(documents(3), "zanzibarians")
+    await remember([*documents(9), SourceDocument(said, source="c.md")])
+    await build()
+    await recall("Who leads Northstar?", "CHUNKS", datasets="zanzibarians", session_id="one")
+
+    result = await forget("main_dataset", document="c.md", prove=True)
+
+    assert result.proof is not None
+    assert result.proof.words > 10
+    assert result.proof.found == ()
+
+
+async def test_the_proof_names_what_it_finds_in_conversations_too():
+    await remember([*documents(3), SourceDocument(f"The {CANARY} is in Porto.", source="c.md")])
+    await forget("main_dataset", document="c.md")
+    await recall(f"Has Anna Hofer the {CANARY}?", "CHUNKS", datasets="main_dataset", session_id="one")
+
+    proof = await datasets.prove_forgotten("main_dataset", [CANARY, "elsewhere"])
+
+    assert "sessions.db" in " ".join(proof.found)
+    assert proof.words_found == (CANARY,)
+
+
 async def test_what_is_forgotten_leaves_a_tree_as_tight_as_a_fresh_one():
     await remember(documents(160))
     await build()

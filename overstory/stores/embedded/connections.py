@@ -22,6 +22,7 @@ BUSY_SECONDS = 30.0
 _PAGE_BYTES = 8192
 _WRITER_CACHE_KIB = 16_384
 _IDLE_READERS = 4
+_HEADER = "SQLite format 3"
 _SIDE_FILES = ("-wal", "-shm", "-journal", "")
 _inherited: list["_Open"] = []
 """Connections of the parent process, kept from being closed: SQLite's must not be touched after a fork."""
@@ -134,6 +135,11 @@ def number(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) ->
     """The one number that a query gives."""
     ((value,),) = fetch(connection, sql, values)
     return int(value)
+
+
+def schema_of(connection: apsw.Connection) -> list[str]:
+    """What a file says of itself: its header, and the statements that made its tables."""
+    return [_HEADER, *(sql for (sql,) in fetch(connection, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))]
 
 
 def create(path: Path, statements: Sequence[str], *, busy_seconds: float = BUSY_SECONDS) -> None:

@@ -76,6 +76,16 @@ def list_datasets(connection: apsw.Connection, user_id: UUID | None) -> list[Dat
     return _datasets(connection, readable, user_id.bytes, user_id.bytes, Permission.READ.value)
 
 
+def texts(connection: apsw.Connection) -> list[str]:
+    """All that it says in words of datasets, their models, manifests and writers."""
+    found = fetch(
+        connection,
+        "SELECT name FROM dataset UNION SELECT embedding_model FROM dataset UNION SELECT body FROM manifest "
+        "UNION SELECT holder FROM lease UNION SELECT permission FROM permission",
+    )
+    return [text for (text,) in found]
+
+
 def next_occurrence(connection: apsw.Connection, owner_id: UUID, name: str) -> int:
     found = fetch(connection, "SELECT times FROM dropped WHERE name_id = ?", (_name_id(owner_id, name),))
     return sum(times for (times,) in found)

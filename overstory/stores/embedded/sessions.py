@@ -14,6 +14,7 @@ _STATEMENTS = (
     "CREATE INDEX turn_by_session ON turn(session, number)",
     "CREATE TABLE turn_dataset(dataset_id BLOB, number INTEGER, PRIMARY KEY(dataset_id, number)) WITHOUT ROWID",
 )
+_OF_OTHERS = "SELECT body FROM turn WHERE number NOT IN (SELECT number FROM turn_dataset WHERE dataset_id = ?)"
 _OF_SESSION = "SELECT number FROM turn WHERE session = ?"
 _OF_DATASET = "SELECT number FROM turn_dataset WHERE dataset_id = ?"
 
@@ -22,19 +23,27 @@ class SessionFile:
     """What was said, turn by turn; its calls wait for the disk."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
-        self._path, self._busy_seconds = path, busy_seconds
+        self.path, self._busy_seconds = path, busy_seconds
         self._database = Database(path, busy_seconds=busy_seconds)
 
     def read(self, key: UUID) -> tuple[Turn, ...]:
-        if not self._path.exists():
+        if not self.path.exists():
             return ()
-        with translated(self._path), self._database.read() as connection:
+        with translated(self.path), self._database.read() as connection:
             found = fetch(connection, "SELECT body FROM turn WHERE session = ? ORDER BY number", (key.bytes,))
-        return tuple(sessions.load_turn(body, str(self._path)) for (body,) in found)
+        return tuple(sessions.load_turn(body, str(self.path)) for (body,) in found)
+
+    def texts_of_others(self, dataset_id: UUID) -> list[str]:
+        """What is kept of conversations that were answered without a dataset, and what the file says of itself."""
+        if not self.path.exists():
+            return []
+        with translated(self.path), self._database.read() as connection:
+            bodies = [body for (body,) in fetch(connection, _OF_OTHERS, (dataset_id.bytes,))]
+            return [*connections.schema_of(connection), *bodies]
 
     def add(self, key: UUID, turn: Turn) -> None:
-        with translated(self._path):
-            connections.create(self._path, _STATEMENTS, busy_seconds=self._busy_seconds)
+        with translated(self.path):
+            connections.create(self.path, _STATEMENTS, busy_seconds=self._busy_seconds)
             with self._database.write() as connection:
                 values = (key.bytes, sessions.dump_turn(turn))
                 sql = "INSERT INTO turn(session, body) VALUES (?, ?) RETURNING number"
@@ -58,9 +67,9 @@ class SessionFile:
 
     def _erase_for_good(self, which: str, key: UUID) -> bool:
         """Erase turns and every byte of them, of earlier ones too whose erasing stopped; whether there were any."""
-        if not self._path.exists():
+        if not self.path.exists():
             return False
-        with translated(self._path):
+        with translated(self.path):
             erased = self._erase(which, key)
             erasing.rewrite(self._database)
         return erased

@@ -116,6 +116,7 @@ class EmbeddedStore:
                     self._path(dataset.id),
                     existing,
                     registry=self._registry.path,
+                    sessions=self._sessions,
                     shared=self._shared,
                 )
 

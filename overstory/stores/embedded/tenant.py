@@ -13,7 +13,7 @@ from overstory.columns import RowT
 from overstory.models import Dataset, GlobalContextSummary, Hit, LeanEdge, Row, Vector, Vectors
 from overstory.stores import checks
 from overstory.stores.arriving import batches_of, check_table
-from overstory.stores.embedded import connections, erasing, reading, tables, writing
+from overstory.stores.embedded import connections, erasing, reading, registry, tables, writing
 from overstory.stores.embedded.codec import codec_of
 from overstory.stores.embedded.faults import translated
 from overstory.stores.embedded.files import OpenFiles
@@ -21,6 +21,7 @@ from overstory.stores.embedded.matrix import Matrix
 from overstory.stores.embedded.reading import Scope
 from overstory.stores.embedded.schema import table_of
 from overstory.stores.embedded.searching import has_words, search_text
+from overstory.stores.embedded.sessions import SessionFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +35,10 @@ _LARGE_BYTES = 8 * 2**20
 class EmbeddedTenant:
     """A dataset's rows in a file, which others may share."""
 
-    def __init__(self, files: OpenFiles, path: Path, dataset: Dataset, *, registry: Path, shared: bool) -> None:
-        self._files, self._path, self._registry = files, path, registry
+    def __init__(
+        self, files: OpenFiles, path: Path, dataset: Dataset, *, registry: Path, sessions: SessionFile, shared: bool
+    ) -> None:
+        self._files, self._path, self._registry, self._sessions = files, path, registry, sessions
         self._reading = partial(files.read, path)
         self._scope = Scope(dataset.id, shared)
         self._dimensions = dataset.embedding_dimensions
@@ -177,9 +180,16 @@ class EmbeddedTenant:
         await asyncio.to_thread(erase)
 
     async def files(self) -> list[Path]:
-        return await asyncio.to_thread(
-            lambda: [*connections.files_of(self._path), *connections.files_of(self._registry)]
-        )
+        places = (self._path, self._registry, self._sessions.path)
+        return await asyncio.to_thread(lambda: [file for place in places for file in connections.files_of(place)])
+
+    async def beside_rows(self) -> str:
+        def read() -> str:
+            with self._files.read(self._path) as rows, self._files.read(self._registry) as registered:
+                texts = [*connections.schema_of(rows), *connections.schema_of(registered), *registry.texts(registered)]
+            return "\n".join([*texts, *self._sessions.texts_of_others(self.dataset_id)])
+
+        return await asyncio.to_thread(read)
 
     async def describe(self) -> dict[str, str | int]:
         def measure() -> dict[str, str | int]:

@@ -130,6 +130,9 @@ class WeaviateTenant:
     async def files(self) -> list[Path]:
         return []
 
+    async def beside_rows(self) -> str:
+        return ""
+
     async def describe(self) -> dict[str, str | int]:
         own = await self._rows(DocumentChunk)
         chunks, index = await own.count(), await reading.index_kind(own)

@@ -552,7 +552,8 @@ def test_a_proof_says_no_more_than_was_looked_at() -> None:
 
     assert "nothing to look for" in told(nothing)
     assert told(rows_alone).endswith("Verdict: nothing is left in rows and word indexes.")
-    assert told(replace(rows_alone, found=("rows",))).endswith("Verdict: found in rows.")
+    found = replace(rows_alone, found=("rows",), words_found=("cedar", "larch"))
+    assert told(found).endswith("Verdict: found in rows (cedar, larch).")
 
 
 def told(proof: ForgetProof) -> str:
