@@ -1,15 +1,16 @@
 """The dates that a question names, and whether a stored date is one of them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+_MONTH_NAME = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b"
 )
+_MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _DAY = r"(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?"
 _FORMS = tuple(
@@ -19,10 +20,24 @@ _FORMS = tuple(
         rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?",
         rf"\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?",
         rf"\b{_MONTH},? {_YEAR}\b",
-        rf"\b(?:in|since|until|after|before|by|from|of|to|and|year) {_YEAR}\b",
+        rf"\b(?:in|since|until|after|before|between|by|from|of|to|and|year) {_YEAR}\b",
     )
 )
-_BETWEEN = re.compile(r"\b(?:between|from)\b.*\b(?:and|to|until|till)\b", re.IGNORECASE)
+_TO = r"(?:and|to|until|till)"
+_SHORT_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"\b(?:between|from) (?:the )?{_DAY}(?= {_TO} (?:the )?\d\d?(?:st|nd|rd|th|\.)?(?: of)? {_MONTH_NAME})",
+        rf"\b(?:between|from) {_MONTH}(?= {_TO}\b)",
+        rf"\b{_TO} (?:the )?{_DAY}, {_YEAR}\b",
+    )
+)
+"""One end of a span that leaves to the other what both share: from 1 to 15 March, between March 1 and 15, 2025."""
+_QUARTERS: Final = ["first", "second", "third", "fourth"]
+_QUARTER = re.compile(
+    rf"\b(?:Q(?P<number>[1-4])|(?P<name>{'|'.join(_QUARTERS)}) quarter)(?: of)?,? {_YEAR}\b", re.IGNORECASE
+)
+_BETWEEN = re.compile(rf"\b(?:between|from)\b.*\b{_TO}\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\bbefore\W+(?:the )?$", re.IGNORECASE)
 _UNTIL = re.compile(r"\b(?:until|till|by|up to)\W+(?:the )?$", re.IGNORECASE)
 _AFTER = re.compile(r"\bafter\W+(?:the )?$", re.IGNORECASE)
@@ -104,30 +119,63 @@ def asked_time(question: str) -> AskedTime | None:
 
     `before` and `after` leave the date itself out; `until`, `by`, `since`, `from` and `between` take it in.
     """
+    return _span(question) or _quarter(question) or _single(question)
+
+
+def _single(question: str) -> AskedTime | None:
     found = sorted(_points(question))
     points = tuple(point for _, point in found)
     if not points:
         return None
-    dated = [(place, point) for place, point in found if point.year is not None]
-    if len(dated) == 2 and len(points) == 2 and _BETWEEN.search(question):
-        return AskedTime(points, dated[0][1].first, dated[1][1].last)
-    if len(dated) == 1 == len(points):
-        [(place, point)] = dated
-        return _bounded(question[:place], point)
+    if len(points) == 1 and points[0].year is not None:
+        return _bounded(question[: found[0][0]], points[0], points[0])
     return AskedTime(points)
 
 
-def _bounded(words: str, point: Point) -> AskedTime:
-    """A date, or what is on one side of it, by the words in front of it."""
+def _span(question: str) -> AskedTime | None:
+    """From one date to another, of which one may leave its year or month to the other."""
+    said = [point for _, point in sorted(_points(question, (*_FORMS, *_SHORT_FORMS)))]
+    if len(said) != 2 or not _BETWEEN.search(question):
+        return None
+    first, last = _filled(said[0], said[1]), _filled(said[1], said[0])
+    if first.year is None or last.year is None:
+        return None
+    if first.first > last.last:
+        if said[0].year is None:
+            first = first._replace(year=last.year - 1)
+        elif said[1].year is None:
+            last = last._replace(year=first.year + 1)
+    return AskedTime((first, last), first.first, last.last)
+
+
+def _filled(point: Point, other: Point) -> Point:
+    """A date with the year, and of a day the month, that only the other end of its span names."""
+    month = other.month if point.month is None and point.day is not None else point.month
+    return Point(point.year or other.year, month, point.day)
+
+
+def _quarter(question: str) -> AskedTime | None:
+    """The one quarter of a year that a question names."""
+    found = list(_QUARTER.finditer(question))
+    if len(found) != 1 or len(list(_points(question))) > 1:
+        return None
+    number, name = found[0]["number"], found[0]["name"]
+    quarter = int(number) if number else _QUARTERS.index(name.lower()) + 1
+    year = int(found[0]["year"])
+    return _bounded(question[: found[0].start()], Point(year, 3 * quarter - 2, None), Point(year, 3 * quarter, None))
+
+
+def _bounded(words: str, first: Point, last: Point) -> AskedTime:
+    """A time from its first to its last month or day, or what is on one side of it, by the words in front of it."""
     if _BEFORE.search(words):
-        return AskedTime((point,), end=point.day_before)
+        return AskedTime((first,), end=first.day_before)
     if _UNTIL.search(words):
-        return AskedTime((point,), end=point.last)
+        return AskedTime((last,), end=last.last)
     if _AFTER.search(words):
-        return AskedTime((point,), start=point.day_after)
+        return AskedTime((last,), start=last.day_after)
     if _SINCE.search(words):
-        return AskedTime((point,), start=point.first)
-    return AskedTime((point,))
+        return AskedTime((first,), start=first.first)
+    return AskedTime((first,)) if first == last else AskedTime((first, last), first.first, last.last)
 
 
 def names_date(text: str, time: AskedTime) -> bool:
@@ -145,10 +193,10 @@ def _meets(point: Point, time: AskedTime) -> bool:
     )
 
 
-def _points(text: str) -> Iterator[tuple[int, Point]]:
+def _points(text: str, forms: Sequence[re.Pattern[str]] = _FORMS) -> Iterator[tuple[int, Point]]:
     """Each date once, with its place; of two forms that overlap the first one."""
     taken: list[tuple[int, int]] = []
-    for form in _FORMS:
+    for form in forms:
         for match in form.finditer(text):
             year_alone = form is _FORMS[-1]
             start = match.start("year") if year_alone else match.start()

@@ -38,6 +38,41 @@ def test_before_and_after_leave_the_date_out_and_the_others_take_it_in(question:
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("between 1 March and 15 March 2025", "2025-03-01", "2025-03-15"),
+        ("between March 1 and March 15, 2025", "2025-03-01", "2025-03-15"),
+        ("between March 1 and 15, 2025", "2025-03-01", "2025-03-15"),
+        ("from 1 to 15 March 2025", "2025-03-01", "2025-03-15"),
+        ("from the 1st to the 15th of March 2025", "2025-03-01", "2025-03-15"),
+        ("from 1 March 2025 to 15 March", "2025-03-01", "2025-03-15"),
+        ("between March and May 2025", "2025-03-01", "2025-05-31"),
+        ("from 15 December to 3 January 2025", "2024-12-15", "2025-01-03"),
+        ("from 15 December 2024 to 3 January", "2024-12-15", "2025-01-03"),
+        ("from November to February 2025", "2024-11-01", "2025-02-31"),
+        ("between 2023 and 2024", "2023-01-01", "2024-12-31"),
+        ("in Q1 2025", "2025-01-01", "2025-03-31"),
+        ("in the second quarter of 2025", "2025-04-01", "2025-06-31"),
+        ("since Q2 2025", "2025-04-01", "9999-99-99"),
+        ("before Q2 2025", "0000-00-00", "2025-03-31"),
+        ("after the fourth quarter of 2024", "2024-13-01", "9999-99-99"),
+    ],
+)
+def test_a_span_takes_from_its_other_end_what_one_leaves_out(question: str, first: str, last: str) -> None:
+    time = asked_time(f"What happened {question}?")
+
+    assert time is not None
+    assert (time.start, time.end) == (first, last)
+
+
+def test_numbers_that_are_no_days_make_no_span() -> None:
+    time = asked_time("Who moved from 3 to 5 people in March 2025?")
+
+    assert time is not None
+    assert not time.is_span
+
+
+@pytest.mark.parametrize(
     ("question", "text", "named"),
     [
         ("before 2024", "It was decided in 2024.", False),
