@@ -286,8 +286,8 @@ async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = No
     """For each fact the sources of the documents that it rests on, without those that are gone."""
     tenant = _visible(await _open(dataset, user, Permission.READ))
     leaves = (leaf for fact in facts for leaf in fact.summary_ids)
-    names = await retrieval.sources.sources_of_summaries(tenant, leaves)
-    return [tuple(dict.fromkeys(names[leaf] for leaf in fact.summary_ids if leaf in names)) for fact in facts]
+    known = await retrieval.sources.sources_of_summaries(tenant, leaves)
+    return [tuple(dict.fromkeys(known[leaf].name for leaf in fact.summary_ids if leaf in known)) for fact in facts]
 
 
 async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:

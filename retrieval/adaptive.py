@@ -30,7 +30,7 @@ from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
-from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, clean_fact, clean_name, clean_source, least_budget
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, clean_fact, clean_name, least_budget
 from .prelude import (
     LEFT_OUT,
     PRELUDE_PART,
@@ -46,7 +46,7 @@ from .prelude import (
 from .question import ADAPTIVE, Question
 from .ranking import word_weights
 from .scene import Scene
-from .sources import sources_of_summaries
+from .sources import Source, documents_of, sources_of_summaries
 
 MAX_FACTS: Final = 12
 """Where no budget says so."""
@@ -104,8 +104,8 @@ class Known:
     """Best first; every chunk gives one before any gives a second."""
     worth: Mapping[UUID, float]
     """Of chunks and of their summaries."""
-    sources: Mapping[UUID, str] = field(default_factory=dict)
-    """Of the summaries under the candidates, the sources of their documents."""
+    sources: Mapping[UUID, Source] = field(default_factory=dict)
+    """Of the summaries under the candidates."""
 
 
 async def fit_adaptive(
@@ -167,7 +167,7 @@ async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
 
 
 def find_facts(
-    question: str, areas: Sequence[GlobalContextSummary], worth: Mapping[UUID, float], sources: Mapping[UUID, str]
+    question: str, areas: Sequence[GlobalContextSummary], worth: Mapping[UUID, float], sources: Mapping[UUID, Source]
 ) -> list[FactCandidate]:
     """The facts of the best chunks that have to do with a question, best first."""
     wanted = frozenset(query_words(question))
@@ -337,9 +337,8 @@ def _marks(facts: Sequence[Fact]) -> list[str]:
     ]
 
 
-def _origin(fact: Fact, sources: Mapping[UUID, str]) -> str:
-    names = dict.fromkeys(clean_source(sources[leaf]) for leaf in fact.summary_ids if sources.get(leaf))
-    parts = [part for part in (fact.occurred_at, next(iter(names), "")) if part]
+def _origin(fact: Fact, sources: Mapping[UUID, Source]) -> str:
+    parts = [part for part in (fact.occurred_at, *documents_of(fact, sources)[:1]) if part]
     return f"{', '.join(parts)}: " if parts else ""
 
 

@@ -11,11 +11,11 @@ from overstory.offline.answers import GivenMap, MapFact
 from overstory.results import AreaEvidence, Freshness, Passage, Triplet
 from overstory.stores.contract import Tenant
 
-from .context import clean_area, clean_fact, clean_name, clean_source, titles_of
+from .context import clean_area, clean_fact, clean_name, titles_of
 from .fragment import PENALTY_DISTANCE, Fragment
 from .prelude import Area, Prelude
 from .projections import UNREAD
-from .sources import sources_of
+from .sources import Source, documents_of, sources_of
 
 
 def triplets_of(fragment: Fragment) -> tuple[Triplet, ...]:
@@ -98,16 +98,12 @@ def map_of(prelude: Prelude) -> GivenMap:
         text=prelude.text,
         topics=[f"{clean_name(category.name)}: {', '.join(map(clean_name, category.topics))}" for category in shown],
         facts=[
-            MapFact(fact.text, fact.occurred_at, _documents(fact.summary_ids, prelude.sources), fact.superseded)
+            MapFact(fact.text, fact.occurred_at, documents_of(fact, prelude.sources), fact.superseded)
             for area in (*([root] if root else []), *prelude.areas)
             for fact in area.row.content.facts
             if _is_shown(fact, area)
         ],
     )
-
-
-def _documents(leaves: Iterable[UUID], sources: Mapping[UUID, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(clean_source(sources[leaf]) for leaf in leaves if sources.get(leaf)))
 
 
 def _shown_leaves(area: Area) -> set[UUID]:
@@ -120,7 +116,7 @@ def _is_shown(fact: Fact, area: Area) -> bool:
     return any(form in area.text for form in (fact.text, clean_fact(fact.text), clean_area(unmarked(fact.text))))
 
 
-def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:
+def _area(area: Area, sources: Mapping[UUID, Source]) -> AreaEvidence:
     row = area.row
     return AreaEvidence(
         id=row.id,
@@ -130,7 +126,7 @@ def _area(area: Area, sources: Mapping[UUID, str]) -> AreaEvidence:
         distance=area.distance,
         stale=row.stale,
         degraded=row.degraded,
-        sources=tuple(sorted({sources[leaf] for leaf in _shown_leaves(area) if sources.get(leaf)})),
+        sources=tuple(sorted({sources[leaf].name for leaf in _shown_leaves(area) if leaf in sources} - {""})),
     )
 
 

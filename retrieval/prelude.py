@@ -27,7 +27,7 @@ from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, join
 from .projections import covers_dataset
 from .question import PLAIN
 from .scene import QueryVector, Scene
-from .sources import sources_of_summaries
+from .sources import Source, sources_of_summaries
 
 SPARE_AREAS: Final = 5
 """Searched beyond those asked for, to make up for the root, relatives and copies that drop out."""
@@ -53,8 +53,8 @@ class Area(NamedTuple):
 class Prelude:
     root: Area | None = None
     areas: tuple[Area, ...] = ()
-    sources: Mapping[UUID, str] = field(default_factory=dict)
-    """Of the summaries that its facts rest on, the sources of their documents."""
+    sources: Mapping[UUID, Source] = field(default_factory=dict)
+    """Of the summaries that its facts rest on."""
     notes: tuple[str, ...] = ()
     available: bool = False
     """The index was asked for and could be read."""

@@ -6,6 +6,7 @@ import pytest
 
 from overstory.errors import StoreUnavailableError
 from overstory.models import GlobalContextSummary
+from overstory.offline.writer import OfflineWriter
 from overstory.tokens import estimate_tokens
 from tests.unit.retrieval.data import NOTES, make_indexed_world, make_world
 from tests.unit.retrieval.test_asking import Failing
@@ -35,6 +36,23 @@ async def test_facts_that_local_evidence_lacks_are_given_with_date_and_document(
         "- 2026-05-04, budget.md: Luis Ortega cut the Northstar budget by a tenth.",
     }
     assert set(found.evidence.areas[0].sources) == {"launch.md", "budget.md"} - {shown}
+
+
+async def test_a_fact_of_several_documents_is_told_with_the_one_that_its_date_is_of():
+    world = await make_world()
+    area = world.area(0, "Northstar", [("The Northstar budget rules the Northstar launch.", "launch.md")])
+    leaves = tuple(map(world.summary_of, ("launch.md", "budget.md")))
+    facts = tuple(replace(fact, summary_ids=leaves, occurred_at="2026-05-04") for fact in area.content.facts)
+    area = replace(area, child_ids=leaves, content=replace(area.content, facts=facts))
+    root = world.area(1, "All", [("A root.", "garden.md")], [area], is_root=True)
+    await world.index(area, root=replace(root, content=replace(root.content, facts=facts), text=f"- {facts[0].text}"))
+    world.writer = OfflineWriter()
+
+    given = await prelude_of(world, "tomatoes greenhouse: what about the Northstar budget?", wide_search_top_k=None)
+    by_the_map = await world.ask("What is this about?", index=True)
+
+    assert "- 2026-05-04, budget.md: The Northstar budget" in given.text
+    assert "(2026-05-04, budget.md, launch.md)" in by_the_map.text
 
 
 async def make_dated_world():
