@@ -138,13 +138,14 @@ def _span(question: str) -> AskedTime | None:
     if len(said) != 2 or not _BETWEEN.search(question):
         return None
     first, last = _filled(said[0], said[1]), _filled(said[1], said[0])
-    if first.year is None or last.year is None:
+    year = first.year
+    if year is None:
         return None
     if first.first > last.last:
         if said[0].year is None:
-            first = first._replace(year=last.year - 1)
+            first = first._replace(year=year - 1)
         elif said[1].year is None:
-            last = last._replace(year=first.year + 1)
+            last = last._replace(year=year + 1)
     return AskedTime((first, last), first.first, last.last)
 
 
