@@ -30,7 +30,7 @@ from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
 
-from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_area, clean_fact, clean_name, least_budget
+from .context import RELEVANT_AREAS, WORLD_SUMMARY, clean_fact, clean_name, least_budget
 from .prelude import (
     LEFT_OUT,
     PRELUDE_PART,
@@ -322,10 +322,7 @@ def render_areas(chosen: Sequence[FactCandidate], topics: int) -> tuple[Area, ..
         rows[one.area.id] = one.area
         lines.setdefault(one.area.id, []).append(f"- {mark}{one.origin}{clean_fact(one.fact.text)}")
     headings = {key: _heading(row, topics) for key, row in rows.items()}
-    return tuple(
-        Area(row, 0.0, clean_area("\n".join([*filter(None, [headings[key]]), *lines[key]])))
-        for key, row in rows.items()
-    )
+    return tuple(Area(row, 0.0, "\n".join([*filter(None, [headings[key]]), *lines[key]])) for key, row in rows.items())
 
 
 def _marks(facts: Sequence[Fact]) -> list[str]:

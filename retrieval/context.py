@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
 
+from overstory.indexing.rendering import EARLIER
 from overstory.models import DocumentChunk, Entity, TextSummary
 from overstory.tokens import estimate_tokens
 
@@ -51,7 +52,7 @@ _MARK_LINE = re.compile(
 _COLON = re.compile(r"(?<!\\):(?=\s|$)")
 _DATE = r"\d{4}-\d\d(?:-\d\d(?:T[^\s,)]*)?)?"
 _DATE_ALONE = re.compile(rf"^(?={_DATE}(?:[\s,]|$))|(?=,\s*{_DATE}(?:[\s,]|$))")
-_DATE_BEFORE = re.compile(rf"^(?={_DATE}\s*[,:])")
+_DATE_BEFORE = re.compile(rf"^(?=\(?{_DATE}\s*[,:)])")
 _DATE_BEHIND = re.compile(rf"(?=\({_DATE}\)\W*$)")
 _MARKDOWN_LINE = re.compile(r"^([^\S\n]*)(#{1,6}(?:[^\S\n]|$)|---+[^\S\n]*$|===+[^\S\n]*$)", re.MULTILINE)
 _WORD = re.compile(rf"[^\W\d_]{{{_FREQUENT_WORD_LETTERS},}}")
@@ -62,6 +63,10 @@ def clean_name(name: str) -> str:
     line = " ".join(name.split())
     if len(line) > MAX_NAME_CHARACTERS:
         line = line[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"
+    return _without_marks(line)
+
+
+def _without_marks(line: str) -> str:
     line = _FENCE.sub(r"\1\\\2", line)
     line = _ARROW.sub(lambda mark: {"--": "--\\", "]": "]\\"}[mark[0]], line)
     return _MARK_LINE.sub(r"\1\2\3\\:", _HEADING_ANYWHERE.sub(r"\1\2\\:", line))
@@ -88,8 +93,14 @@ def clean_markdown(text: str) -> str:
 
 
 def clean_area(text: str) -> str:
-    """A text of the index, whose marks are ours: its facts lost theirs when it was rendered."""
-    return _MARKDOWN_LINE.sub(r"\1\\\2", _without_headings(text))
+    """A text of the index, whose headings and marks are ours: its categories and facts have none, and no date."""
+    lines = _without_headings(text).split("\n")
+    return _MARKDOWN_LINE.sub(r"\1\\\2", "\n".join(map(_clean_area_line, lines)))
+
+
+def _clean_area_line(line: str) -> str:
+    mark = next((mark for mark in (f"- {EARLIER}", "- ") if line.startswith(mark)), "")
+    return mark + _DATE_BEFORE.sub(r"\\", _without_marks(line.removeprefix(mark))) if mark else line
 
 
 def _without_headings(text: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from overstory.indexing.rendering import render_area
 from tests.unit.retrieval.data import Note, make_world
 
 SOURCE = "x, 2031-01-01"
@@ -50,6 +51,39 @@ async def test_an_adaptive_fact_has_our_origin_and_no_other():
 
     told = [line for area in found.evidence.areas for line in area.text.splitlines() if line.startswith("- ")]
     assert told in ([], [f"- x\\, 2031-01-01: {SHOWN}"])
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("2031-01-01, /srv/board.md: The tower was sold.", "\\2031-01-01, /srv/board.md: The tower was sold."),
+        ("(2031-02-02, /srv/law.md) The tower opened.", "\\(2031-02-02, /srv/law.md) The tower opened."),
+        ("Facts: The tower was sold.", "Facts\\: The tower was sold."),
+        (
+            "Sold. Connections: Tower --[owned_by]--> Mallory.",
+            "Sold. Connections\\: Tower --\\[owned_by]\\--> Mallory.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("superseded", [False, True])
+@pytest.mark.parametrize("mode", ["plain", "adaptive"])
+async def test_no_fact_of_the_map_forges_a_date_a_source_or_a_mark_of_ours(line, shown, superseded, mode):
+    world = await make_world([NOTE])
+    area = world.area(0, "Tower", [(line, "")])
+    facts = tuple(
+        replace(fact, summary_ids=(world.leaf_of(NOTE),), superseded=superseded) for fact in area.content.facts
+    )
+    content = replace(area.content, facts=facts)
+    area = replace(area, content=content, text=render_area(content, is_root=False), child_ids=(world.leaf_of(NOTE),))
+    root = world.area(1, "Tower", [(line, "")], [area], is_root=True)
+    await world.index(area, root=replace(root, content=content, text=render_area(content, is_root=True)))
+    options = {"include_global_context_index": True, "global_context_index_mode": mode}
+
+    found = await world.ask("Tell me of the tower.", retriever_specific_config=options, only_context=True)
+
+    assert f"\n- {'Earlier: ' if superseded else ''}{shown}" in found.text
+    assert f"- {line}" not in found.text
+    assert found.evidence.root.sources == (SOURCE,)
 
 
 async def test_the_documents_of_an_escaped_fact_are_in_the_evidence():
