@@ -144,8 +144,8 @@ async def new_dataset(runtime: Runtime, name: str, user: User) -> Dataset:
     )
 
 
-def check_name(name: str) -> None:
-    if not name.strip():
+def check_name(name: object) -> None:
+    if not isinstance(name, str) or not name.strip():
         raise InvalidOptionError("dataset_name", name, "a name of at least one character")
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")
@@ -161,6 +161,8 @@ def _check(
 
 
 async def _visible(runtime: Runtime, name: str | UUID, who: UUID) -> Dataset:
+    if not isinstance(name, str | UUID):
+        raise InvalidOptionError("dataset", name, "a dataset's name or id")
     return await _by_id(runtime, name, who) if isinstance(name, UUID) else await _by_name(runtime, name, who)
 
 

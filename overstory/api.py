@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from overstory.access import User
 from overstory.errors import ConfigurationError, DatasetNotFoundError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
+from overstory.indexing.cleaning import clean_name
 from overstory.indexing.sources import SkippedSource, SourceInput
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.layout import flows, tasks
@@ -244,7 +245,7 @@ async def forget(
             a whole dataset, of which nothing is left to look at.
 
     Raises:
-        InvalidOptionError: `prove` without a document; nothing was forgotten.
+        InvalidOptionError: `prove` without a document, or one that is no source and no id; nothing was forgotten.
         DatasetNotFoundError, DocumentNotFoundError, PermissionDeniedError, DatasetBusyError
     """
     if prove and document is None:
@@ -266,17 +267,24 @@ async def forget(
 
 
 async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str | UUID]) -> list[UUID]:
-    wanted = [document] if isinstance(document, str | UUID) else list(document)
     found = []
-    for one in wanted:
-        keys = await opened.tenant.find(Document, "source", [str(one)], limit=1)
-        keys = keys or await opened.tenant.find(Document, "source", [locations.source_key(str(one))], limit=1)
+    for one in _several(document):
+        name = clean_name(str(one))
+        keys = await opened.tenant.find(Document, "source", [name], limit=1)
+        keys = keys or await opened.tenant.find(Document, "source", [locations.source_key(name)], limit=1)
         keys = keys or [d.id for d in await opened.tenant.get(Document, [k for k in [_as_id(one)] if k])]
         if not keys:
-            nearest = await listing.nearest_source(opened.tenant, str(one))
+            nearest = await listing.nearest_source(opened.tenant, name)
             raise DocumentNotFoundError(str(one), opened.dataset.name, nearest)
         found += keys
     return list(dict.fromkeys(found))
+
+
+def _several(document: object) -> list[str | UUID]:
+    wanted = [document] if isinstance(document, str | UUID) else document
+    if not isinstance(wanted, Iterable) or not all(isinstance(one, str | UUID) for one in wanted):
+        raise InvalidOptionError("document", document, "a source or an id, or a list of these")
+    return list(wanted)
 
 
 def _as_id(value: str | UUID) -> UUID | None:

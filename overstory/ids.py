@@ -21,7 +21,7 @@ _EDGE_PUNCTUATION = " \t\r\n.,;:!?\"'`´‘’“”«»()[]{}<>*_#~-–—/\\|"
 
 def make_id(*parts: str | UUID | int) -> UUID:
     """The id of the thing that these parts name, in this order."""
-    named = _NAMESPACE_BYTES + _SEPARATOR.join(map(str, parts)).encode()
+    named = _NAMESPACE_BYTES + _SEPARATOR.join(map(str, parts)).encode("utf-8", "surrogatepass")
     digest = hashlib.sha1(named, usedforsecurity=False).digest()
     return _uuid(int.from_bytes(digest[:16], "big") & _FREE_BITS | _VERSION_5)
 

@@ -1,7 +1,7 @@
 """`recall` and what belongs to it: asking, streaming, the memory of a conversation."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -90,6 +90,7 @@ async def recall(
         DatasetNotFoundError, NoDataError, EmbeddingMismatchError, ModelError, StoreError
     """
     texts = _questions(query_text, session_id)
+    _check_known(options)
     with telemetry.operation(Kind.RECALL, "recall", questions=len(texts)) as told:
         asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
         told.note(datasets=len(asking.opened))
@@ -117,6 +118,7 @@ async def recall_stream(
     Arguments and errors are those of `recall`. Several datasets are searched at once and answer one after the other.
     """
     [text] = _questions([query_text], session_id)
+    _check_known(options)
     with telemetry.operation(Kind.RECALL, "recall", surrounds=False, questions=1) as told:
         asking = await _Asking.begin(datasets, dataset_ids, session_id, user)
         told.note(datasets=len(asking.opened))
@@ -143,6 +145,13 @@ def _questions(query_text: str | Sequence[str], session_id: str | None) -> list[
     if session_id is not None and len(texts) > 1:
         raise InvalidQueryError("A conversation has one question at a time: leave session_id out, or ask one by one.")
     return texts
+
+
+def _check_known(options: RecallOptions) -> None:
+    known = RecallOptions.__annotations__
+    unknown = sorted(options.keys() - known.keys())
+    if unknown:
+        raise InvalidQueryError(f"recall has no option {', '.join(unknown)}; it has {', '.join(known)}.")
 
 
 def _session(session_id: object) -> str:
@@ -230,6 +239,12 @@ async def _still_stands(store: Store, result: RecallResult) -> bool:
     return len(found) == len(needed) and all(document.state != FORGETTING for document in found)
 
 
+def _each(names: object) -> list[str | UUID]:
+    if not isinstance(names, Iterable) or not all(isinstance(name, str | UUID) for name in names):
+        raise InvalidQueryError(f"datasets={names!r} must be a name or an id, or a list of these.")
+    return list(dict.fromkeys(names))
+
+
 async def _search_or_empty(question: Any, **where: Any) -> Any:
     """What `search` finds; the error of a dataset that holds nothing, which among others is no failure."""
     try:
@@ -245,7 +260,7 @@ async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[tuple
         if not opened:
             raise NoDataError("main_dataset")
         return opened
-    several = [names] if isinstance(names, str | UUID) else list(dict.fromkeys(names))
+    several = [names] if isinstance(names, str | UUID) else _each(names)
     if not several:
         raise InvalidQueryError("datasets names none: give at least one, or leave it out for all.")
     return list(await asyncio.gather(*[access.find_index(runtime, name, user) for name in several]))

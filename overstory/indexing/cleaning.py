@@ -12,6 +12,8 @@ _INVISIBLE = re.compile(
     r"\U000e0000-\U000e007f]"  # tags: ASCII that no font shows
 )
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
+_HALVES = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of a file's name (PEP 383)."""
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){3,}")
 _VISIBLE = re.compile(r"[^\s\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
@@ -32,7 +34,8 @@ def clean(text: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """A key or file name as storable text: bytes that are no text as `\\xNN`, without NUL."""
+    """A key or file name as storable text: bytes that are no text as `\\xNN`, other half characters as U+FFFD, no NUL."""
+    name = _HALVES.sub("\ufffd", name)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\x00", "")
 
 

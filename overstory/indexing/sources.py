@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeAlias, Union
@@ -15,6 +15,7 @@ from overstory.models import DEFAULT_WEIGHT
 
 MAX_SOURCE_CHARACTERS = 4_096
 """The longest key of a source, as long as the longest path."""
+_DATE = "an ISO 8601 date or a time with its offset, such as 2025-01-07 or 2025-01-07T09:30:00+01:00"
 _DATE_AND_TIME = re.compile(r"[Tt ]\d")
 
 
@@ -51,6 +52,7 @@ class SourceDocument:
         node_set: str | Sequence[str] = (),
         importance_weight: float = DEFAULT_WEIGHT,
     ) -> None:
+        _check_texts(text=text, source=source, title=title)
         text = clean(text)
         values = {
             "text": text,
@@ -83,9 +85,19 @@ def text_source(text: str) -> str:
 
 
 def tags(node_set: str | Sequence[str]) -> tuple[str, ...]:
-    """Tags as stored: each once, in the order given, none blank."""
-    several = (node_set,) if isinstance(node_set, str) else node_set
-    return tuple(dict.fromkeys(stripped for tag in several if (stripped := clean(tag).strip())))
+    """Tags as stored: each once, in the order given, none blank.
+
+    Raises:
+        InvalidOptionError: they are neither a text nor several.
+    """
+    return tuple(dict.fromkeys(stripped for tag in _each_tag(node_set) if (stripped := clean(tag).strip())))
+
+
+def _each_tag(node_set: object) -> list[str]:
+    several = [node_set] if isinstance(node_set, str) else node_set
+    if not isinstance(several, Iterable) or not all(isinstance(tag, str) for tag in several):
+        raise InvalidOptionError("node_set", node_set, "a tag or a list of tags")
+    return list(several)
 
 
 def iso_date(value: str | date) -> str:
@@ -98,6 +110,8 @@ def iso_date(value: str | date) -> str:
         if not value.strip():
             return ""
         value = _parse_date(value.strip())
+    if not isinstance(value, date):
+        raise InvalidOptionError("occurred_at", value, _DATE)
     if isinstance(value, datetime) and value.utcoffset() is None:
         raise InvalidOptionError(
             "occurred_at", value.isoformat(), "a time needs its offset, such as +01:00 or Z; a date alone needs none"
@@ -109,8 +123,13 @@ def _parse_date(text: str) -> date:
     try:
         return datetime.fromisoformat(text) if _DATE_AND_TIME.search(text) else date.fromisoformat(text)
     except ValueError as error:
-        expected = "an ISO 8601 date or a time with its offset, such as 2025-01-07 or 2025-01-07T09:30:00+01:00"
-        raise InvalidOptionError("occurred_at", text, expected) from error
+        raise InvalidOptionError("occurred_at", text, _DATE) from error
+
+
+def _check_texts(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise InvalidOptionError(name, value, "a text")
 
 
 def _key(source: str) -> str:
@@ -120,7 +139,7 @@ def _key(source: str) -> str:
     return key
 
 
-def _weight(value: float) -> float:
-    if not (math.isfinite(value) and 0 <= value <= 1):
+def _weight(value: object) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1):
         raise InvalidOptionError("importance_weight", value, "from 0 to 1")
     return float(value)

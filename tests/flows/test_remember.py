@@ -6,8 +6,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from overstory import SourceDocument, datasets, improve, remember
-from overstory.errors import InvalidOptionError, ModelError
+from overstory import SourceDocument, datasets, forget, improve, recall, remember
+from overstory.errors import DatasetNotFoundError, DocumentNotFoundError, InvalidOptionError, ModelError, UsageError
 from overstory.progress import Silent, watched_by
 from overstory.results import DocumentStatus
 from overstory.testing import ScriptedModelServer, fail, say
@@ -207,6 +207,36 @@ async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_rea
         await remember(tmp_path / "nots", " ")
 
     assert await datasets.list_datasets() == []
+
+
+async def test_an_argument_of_another_type_is_refused_by_its_name():
+    await remember("Anna Hofer leads Northstar.", "north")
+    calls = {
+        "dataset_name=7": lambda: remember("hello", 7),
+        "node_set=7": lambda: remember("hello", node_set=7),
+        "dataset=None": lambda: improve(None),
+        "document=5": lambda: forget("north", document=5),
+        r"document=\[5\]": lambda: forget("north", document=[5]),
+        "datasets=5": lambda: recall("Northstar?", datasets=5),
+        "no option bogus": lambda: recall("Northstar?", datasets="north", bogus=1),
+    }
+
+    for match, call in calls.items():
+        with pytest.raises(UsageError, match=match):
+            await call()
+
+    assert (await datasets.status("north")).documents == 1
+
+
+async def test_half_a_character_in_a_name_finds_nothing():
+    await remember("Anna Hofer leads Northstar.", "north")
+
+    with pytest.raises(DocumentNotFoundError):
+        await forget("north", document="s\ud800.md")
+    with pytest.raises(DatasetNotFoundError):
+        await improve("na\ud800me")
+    with pytest.raises(DatasetNotFoundError):
+        await improve("north", user="an\ud800na")
 
 
 async def test_a_new_dataset_fetches_each_url_once(monkeypatch: pytest.MonkeyPatch) -> None:

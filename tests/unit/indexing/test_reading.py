@@ -98,6 +98,17 @@ def test_a_source_of_the_callers_own_is_kept_to_the_letter(name: str) -> None:
     assert SourceDocument("a", source=name).source == name
 
 
+def test_half_a_character_in_a_source_is_shown_as_one_that_is_lost() -> None:
+    assert SourceDocument("a", source="s\ud800.md").source == "s\ufffd.md"
+
+
+@pytest.mark.parametrize("option", ["text", "source", "title", "occurred_at", "node_set", "importance_weight"])
+@pytest.mark.parametrize("value", [object(), [7], None])
+def test_what_is_of_another_type_is_refused_by_its_name(option: str, value: object) -> None:
+    with pytest.raises(InvalidOptionError, match=f"{option}="):
+        SourceDocument(**{"text": "a", option: value})  # type: ignore[arg-type]
+
+
 def test_a_source_longer_than_any_path_is_refused() -> None:
     with pytest.raises(InvalidOptionError, match="source"):
         SourceDocument("a", source="x" * 5_000)
