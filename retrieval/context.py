@@ -32,6 +32,7 @@ WORLD_SUMMARY = "World summary:"
 RELEVANT_AREAS = "Relevant areas:"
 CONTENT_START = "__node_content_start__"
 CONTENT_END = "__node_content_end__"
+_NO_CONTENT = f"\n{CONTENT_START}\n\n{CONTENT_END}"
 
 MAX_NAME_CHARACTERS = 300
 _TITLE_WORDS = 7
@@ -204,7 +205,7 @@ def _shorten(fragment: Fragment, budget_tokens: int) -> tuple[Fragment, str]:
     while size:
         text = render_fragment(fragment, size)
         if estimate_tokens(text) <= budget_tokens:
-            return fragment, text
+            return (fragment, text) if _NO_CONTENT not in text else (fragment.first(0), "")
         size //= 2
     return fragment.first(0), ""
 
@@ -227,7 +228,7 @@ def _shortened(text: str, max_tokens: int | None) -> str:
 
 
 def shorten(text: str, max_tokens: int) -> str:
-    """The beginning of a text, cut after a word and marked, at most so many tokens long; empty for none."""
+    """The beginning of a text, cut after a word and marked, at most so many tokens long; empty where that says nothing."""
     if estimate_tokens(text) <= max_tokens:
         return text
     low, high = 0, len(text)
@@ -235,11 +236,17 @@ def shorten(text: str, max_tokens: int) -> str:
         middle = (low + high + 1) // 2
         fits = estimate_tokens(text[:middle] + " …") <= max_tokens
         low, high = (middle, high) if fits else (low, middle - 1)
-    start = text[:low]
-    if not start.strip():
-        return ""
-    whole_words = start.rsplit(maxsplit=1)[0] if " " in start[-_LONGEST_WORD:] else start
-    return f"{whole_words.rstrip()} …"
+    whole_words = _whole_words(text, low)
+    return f"{whole_words} …" if any(map(str.isalnum, whole_words)) else ""
+
+
+def _whole_words(text: str, length: int) -> str:
+    """The first `length` characters of a text without the word that they cut, unless that is a long one."""
+    start = text[:length]
+    if " " in start[-_LONGEST_WORD:]:
+        return start.rsplit(maxsplit=1)[0].rstrip() if start.strip() else ""
+    is_in_first_word = length < _LONGEST_WORD and " " in text[:_LONGEST_WORD]
+    return "" if is_in_first_word else start.rstrip()
 
 
 def join(*parts: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import math
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -155,6 +156,26 @@ async def test_a_budget_without_room_is_an_error_that_names_the_least_useful_one
 
     assert f"at least {raised.value.least_tokens}" in str(raised.value)
     assert world.writer.prompts == []
+
+
+@pytest.mark.parametrize(
+    "query_type", [*PASSAGES, "RAG_COMPLETION", "GRAPH_COMPLETION", "HYBRID_COMPLETION", "TEMPORAL"]
+)
+async def test_no_word_of_what_was_found_is_no_room(query_type):
+    world = await make_world(
+        [Note(source="log.md", text="# Northstar weekly log\n\nThe Northstar launch is on 9 June.")]
+    )
+
+    async def ask(tokens):
+        return await world.ask("the Northstar launch", query_type, context_token_budget=tokens, only_context=True)
+
+    for budget in range(1, 60):
+        try:
+            found = await ask(budget)
+        except ContextBudgetError as error:
+            found = await ask(error.least_tokens)
+        assert re.match(r"(# Northstar|In) ", found.evidence.passages[0].text)
+        assert not re.search(r"(?m)^# …|^$\n__node_content_end__", found.text)
 
 
 async def test_local_evidence_that_has_no_room_is_missed_in_the_notes():
