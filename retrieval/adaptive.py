@@ -235,7 +235,7 @@ def _worth(chosen: Sequence[FactCandidate]) -> float:
 def least_beside(
     question: Question, prelude: Prelude, fit_local: Callable[[int | None], tuple[LocalT, str]], given: Prelude
 ) -> int:
-    """The least budget of both, in any form, within which local evidence is given, in tokens; 0 where none was found.
+    """The budget of both, in tokens, from which on local evidence is given; 0 where none was found.
 
     Where none was found and no prelude is given either: the least one that has room for a prelude.
 
@@ -246,13 +246,32 @@ def least_beside(
         given: what the budget has room for.
     """
     least = least_budget(lambda room: fit_local(room)[1])
-    if least and prelude.text:
-        return math.ceil((least + _BLANK_LINE) * PRELUDE_PART / (PRELUDE_PART - 1))
+    if least and prelude.available:
+        return _least_of_both(question, prelude, least)
     if least or given.text:
         return least
     if question.index_mode == ADAPTIVE:
         return SHORT_ROOT_PART * _least_root(prelude)
     return least_budget(lambda room: (prelude if room is None else fit_prelude(prelude, room)).text)
+
+
+def _least_of_both(question: Question, prelude: Prelude, least: int) -> int:
+    """The budget from which on local evidence has the least that it takes, whatever of the prelude is given."""
+    budget = math.ceil((least + _BLANK_LINE) * PRELUDE_PART / (PRELUDE_PART - 1))
+    while budget > least and budget - 1 - _most_taken(question, prelude, budget - 1) >= least:
+        budget -= 1
+    return budget
+
+
+def _most_taken(question: Question, prelude: Prelude, budget: int) -> int:
+    """How many tokens of a budget a prelude takes at most from local evidence."""
+    room = budget // PRELUDE_PART
+    if question.index_mode == ADAPTIVE:
+        root = short_root(prelude, budget // SHORT_ROOT_PART)
+        has_room = bool(root.text) or room - _BLANK_LINE - _HEADING >= _LEAST_ROOM
+        return room + _BLANK_LINE if has_room else 0
+    short = fit_prelude(prelude, room)
+    return estimate_tokens(short.text) + _BLANK_LINE if short.text else 0
 
 
 def _least_root(prelude: Prelude) -> int:

@@ -178,6 +178,29 @@ async def test_no_word_of_what_was_found_is_no_room(query_type):
         assert not re.search(r"(?m)^# …|^$\n__node_content_end__", found.text)
 
 
+@pytest.mark.parametrize("mode", ["plain", "adaptive"])
+@pytest.mark.parametrize("query_type", ["GRAPH_COMPLETION", "HYBRID_COMPLETION"])
+async def test_the_budget_that_is_named_is_the_one_from_which_on_local_evidence_is_given(query_type, mode):
+    world = await make_indexed_world()
+    options = {"include_global_context_index": True, "global_context_index_mode": mode}
+
+    async def is_given(tokens):
+        try:
+            found = await world.ask(
+                QUESTION, query_type, context_token_budget=tokens, retriever_specific_config=options
+            )
+        except ContextBudgetError:
+            return False
+        return bool(found.evidence.passages)
+
+    with pytest.raises(ContextBudgetError) as raised:
+        await world.ask(QUESTION, query_type, context_token_budget=1, retriever_specific_config=options)
+    least = raised.value.least_tokens
+
+    assert not await is_given(least - 1)
+    assert all([await is_given(tokens) for tokens in range(least, 3 * least)])
+
+
 async def test_local_evidence_that_has_no_room_is_missed_in_the_notes():
     world = await make_indexed_world()
     plain = {"include_global_context_index": True, "global_context_index_mode": "plain"}
