@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Sequence, Set
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ from overstory.waves import together
 DEFAULT_USER = "default_user"
 MAX_NAME_CHARACTERS = 300
 _AT_ONCE = 16
+_UNTYPEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, marks of direction and half characters: they are not shown, or change how others are."""
 T = TypeVar("T")
 User = str | UUID | None
 """A user's name or id; None is the default user."""
@@ -145,8 +148,11 @@ async def new_dataset(runtime: Runtime, name: str, user: User) -> Dataset:
 
 
 def check_name(name: object) -> None:
+    """Refuse what no new dataset may be called, with InvalidOptionError; those that exist are reached all the same."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidOptionError("dataset_name", name, "a name of at least one character")
+    if _UNTYPEABLE.search(name):
+        raise InvalidOptionError("dataset_name", name, "a name without control characters and marks of direction")
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidOptionError("dataset_name", name[:40] + "…", f"at most {MAX_NAME_CHARACTERS} characters")
 

@@ -236,7 +236,7 @@ async def test_spellings_of_one_name_come_together():
 
 
 async def test_odd_names_travel_through_index_recall_export_and_forgetting(tmp_path: Path):
-    name = 'odd "dataset"\'s `name` \\\n## Facts: x\tWorld summary:'
+    name = 'odd "dataset"\'s `name` \\## Facts: x World summary:'
     await remember([SourceDocument(f"Anna Hofer wrote number {i}.", source=n) for i, n in enumerate(ODD_NAMES)], name)
     await improve(name, build_global_context_index=True)
     found_by_word = [await recall(f"wrote {odd}", "CHUNKS_LEXICAL", datasets=name) for odd in ODD_NAMES]

@@ -163,10 +163,10 @@ async def test_odd_names_are_only_names():
     odd = ['"quoted"', "it's", "back`tick", "a\\b", "new\nline", "tab\tbed", "---", "## Facts", "🚀", "x" * 300]
     documents = [SourceDocument(f"Anna Hofer wrote number {i}.", source=name) for i, name in enumerate(odd)]
 
-    result = await remember(documents, 'odd "dataset" `name`\n## x')
+    result = await remember(documents, 'odd "dataset" `name` ## x')
 
     assert len(result.documents) == len(odd)
-    assert (await datasets.status('odd "dataset" `name`\n## x')).documents == len(odd)
+    assert (await datasets.status('odd "dataset" `name` ## x')).documents == len(odd)
 
 
 @pytest.mark.parametrize("texts", [("first", "first"), ("first", "second"), ("first", "second", "first")])
@@ -202,9 +202,10 @@ async def test_of_no_source_at_all_no_dataset_is_made(nothing: list[list[str]]):
     assert await datasets.list_datasets() == []
 
 
-async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_read(tmp_path: Path):
-    with pytest.raises(InvalidOptionError):
-        await remember(tmp_path / "nots", " ")
+@pytest.mark.parametrize("name", [" ", "we\nird", "\x1b[31mred", "a\u202eb", "a\u200fb", "na\ud800me", "x" * 301])
+async def test_a_name_that_no_dataset_may_have_is_refused_before_anything_is_read(tmp_path: Path, name: str):
+    with pytest.raises(InvalidOptionError, match="dataset_name="):
+        await remember(tmp_path / "nots", name)
 
     assert await datasets.list_datasets() == []
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from overstory import datasets, forget, recall, remember
-from overstory.access import find_index, of_each, user_id
+from overstory.access import find_index, new_dataset, of_each, user_id
 from overstory.cli import indexes
 from overstory.errors import DatasetNotFoundError, PermissionDeniedError
 from overstory.models import Dataset, Permission
@@ -36,6 +36,15 @@ async def test_a_shared_dataset_is_written_by_its_id():
     await remember("Luis Ortega tests Bluebird.", str(theirs.dataset_id), user="guest")
 
     assert (await datasets.status(theirs.dataset_id, "owner")).documents == 2
+
+
+async def test_a_dataset_that_was_called_what_none_may_be_now_is_reached():
+    runtime = await current_runtime()
+    await runtime.store.create_dataset(replace(await new_dataset(runtime, "odd", "owner"), name="o\u202edd"))
+
+    await remember("Luis Ortega tests Bluebird.", "o\u202edd", user="owner")
+
+    assert (await datasets.status("o\u202edd", "owner")).documents == 1
 
 
 async def test_reading_is_no_right_to_write():
