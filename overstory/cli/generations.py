@@ -45,12 +45,15 @@ def rebuild(
     if json:
         jsonforms.write("rebuild", jsonforms.fields(result))
     else:
-        from overstory.cli.hints import quoted, suggest
+        from overstory.cli.hints import quoted, suggest, suggest_documents
         from overstory.cli.rendering import indexed, levels
 
         indexed(result, output())
         levels(result, output())
-        suggest(output(), f"overstory tree --dataset {quoted(dataset)}")
+        if result.status == "empty":
+            suggest_documents(output(), dataset)
+        else:
+            suggest(output(), f"overstory tree --dataset {quoted(dataset)}")
     finish(in_part=bool(result.degraded) or result.status == "stopped")
 
 

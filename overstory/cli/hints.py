@@ -50,6 +50,11 @@ def suggest(console: "Console", *commands: str) -> None:
         console.print(Text.assemble(head, (typed(command, console.encoding), "cyan")), soft_wrap=True)
 
 
+def suggest_documents(console: "Console", dataset: str) -> None:
+    """What to type next where a dataset holds nothing that could be summarised."""
+    suggest(console, f"overstory remember path/to/your/files --dataset {quoted(dataset)}")
+
+
 def _spelled(word: str, encoding: str) -> str:
     """The word, or its UTF-8 bytes in octal (dollar-single-quotes, POSIX.1-2024) where the encoding lacks a character."""
     try:

@@ -154,6 +154,8 @@ class SeenTree:
     """When asked for: for each entry the documents under each of its facts."""
     summaries: "list[SummaryEntry]" = field(default_factory=list)
     """Below the area that was named, where it is one of level 0."""
+    documents: int = 0
+    """Of the dataset, where there is no entry."""
 
 
 async def _tree(dataset: str, *, generation: int | None, levels: int, sources: bool, node: str | None) -> SeenTree:
@@ -161,6 +163,8 @@ async def _tree(dataset: str, *, generation: int | None, levels: int, sources: b
     seen = SeenTree(entries=await overstory.datasets.tree(dataset, generation=generation, levels=levels, node=top))
     if top and seen.entries[0].level == 0:
         seen.summaries = await overstory.datasets.summaries(dataset, seen.entries[0].child_ids)
+    if not seen.entries:
+        seen.documents = (await overstory.datasets.status(dataset)).documents
     if sources:
         facts = [fact for entry in seen.entries for fact in entry.facts]
         named = iter(await overstory.datasets.sources_of(dataset, facts))

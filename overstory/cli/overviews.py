@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from overstory.cli.hints import quoted, suggest
+from overstory.cli.hints import quoted, suggest, suggest_documents
 from overstory.cli.rendering import count, lay, place, say
 from overstory.cli.terminal import one_line
 from overstory.cli.trees import closed_areas, draw, heading, short_id
@@ -25,6 +25,10 @@ VIOLATIONS_SHOWN = 20
 
 def tree(dataset: str, seen: "SeenTree", console: "Console", *, facts: int, children: int) -> None:
     """The tree with long rows of children folded, and how to unfold what is not shown."""
+    if not seen.entries and not seen.documents:
+        say(console, f"{one_line(dataset)} holds no documents.")
+        suggest_documents(console, dataset)
+        return
     if not seen.entries:
         say(console, f"{one_line(dataset)} has no index yet.")
         suggest(console, f"overstory improve --dataset {quoted(dataset)} --index")
@@ -55,7 +59,7 @@ def documents(dataset: str, found: Sequence[DocumentEntry], console: "Console", 
     """A line for each document, and how to see the next ones."""
     if not total:
         say(console, f"{one_line(dataset)} holds no documents.")
-        suggest(console, f"overstory remember path/to/your/files --dataset {quoted(dataset)}")
+        suggest_documents(console, dataset)
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("source", overflow="fold")
@@ -133,6 +137,8 @@ def verified(status: DatasetStatus, violations: Sequence[Violation], console: "C
         say(console, left, "yellow")
     if violations or status.forgetting:
         suggest(console, f"overstory verify --repair --dataset {quoted(status.name)}")
+    elif not status.documents:
+        suggest_documents(console, status.name)
     elif not status.generation:
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 

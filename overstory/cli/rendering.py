@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from overstory.cli.hints import quoted, suggest
+from overstory.cli.hints import quoted, suggest, suggest_documents
 from overstory.cli.terminal import one_line, plain
 from overstory.indexing.rendering import FACTS_HEADING
 from overstory.models import Usage
@@ -144,6 +144,8 @@ def improved(result: ImproveResult, console: "Console") -> None:
         levels(result.index, console)
         if result.index.status is IndexStatus.STOPPED:
             suggest(console, f"overstory improve --dataset {name} --index")
+        elif result.index.status is IndexStatus.EMPTY:
+            suggest_documents(console, result.dataset)
         else:
             why = [f"overstory status --dataset {name}"] if result.index.degraded else []
             suggest(console, *why, f"overstory tree --dataset {name}", f'overstory recall "…" --dataset {name} --index')

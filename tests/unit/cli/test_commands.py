@@ -303,6 +303,17 @@ def test_several_documents_are_forgotten_and_it_is_proven(run: Any, run_json: An
     assert "registry.db" in result.stdout
 
 
+def test_where_all_documents_are_forgotten_new_ones_come_next(run: Any, indexed: str, notes: Path) -> None:
+    documents = [part for note in sorted(notes.iterdir()) for part in ("--document", str(note))]
+    run("forget", "-d", indexed, *documents)
+
+    built = run("improve", "-d", indexed, "--index")
+    others = [run(command, "-d", indexed) for command in ("rebuild", "tree", "documents")]
+
+    for result in (built, *others):
+        assert "Next: overstory remember path/to/your/files --dataset north" in result.stdout, result.stdout
+
+
 def test_an_index_that_needs_no_repair_says_so(run: Any, run_json: Any, indexed: str) -> None:
     result = run("verify", "--dataset", indexed, "--repair")
 
