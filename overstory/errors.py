@@ -4,7 +4,7 @@
     ├── UsageError                      the caller must change the call (also a ValueError)
     │   ├── InvalidOptionError          an option has a value outside what is allowed
     │   ├── InvalidQueryError           a question or its parameters make no sense
-    │   │   └── ContextBudgetError      context_token_budget has no room for anything that was found
+    │   │   └── ContextBudgetError      the budget of the context has no room for anything that was found
     │   ├── DatasetNotFoundError        no dataset of that name (names the nearest one)
     │   ├── DocumentNotFoundError       no document of that source or id
     │   ├── GenerationNotFoundError     no such published generation
@@ -81,7 +81,7 @@ class ContextBudgetError(InvalidQueryError):
     def __init__(self, dataset: str, budget_tokens: int, least_tokens: int) -> None:
         self.dataset, self.budget_tokens, self.least_tokens = dataset, budget_tokens, least_tokens
         super().__init__(
-            f"context_token_budget={budget_tokens} has no room for anything that was found in {dataset!r}: "
+            f"A budget of {budget_tokens} token{'s' * (budget_tokens != 1)} has no room for anything that was found in {dataset!r}: "
             f"give at least {least_tokens} for this question."
         )
 

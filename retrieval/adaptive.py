@@ -138,7 +138,7 @@ def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate
     if not given.text:
         return LEFT_OUT if no_root or no_fact else ""
     gone = "root" if no_root else "facts" if no_fact else ""
-    return f"prelude shortened to context_token_budget: there is no room for its {gone}" if gone else ""
+    return f"prelude shortened to the budget: there is no room for its {gone}" if gone else ""
 
 
 async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:

@@ -139,7 +139,7 @@ def _within_budget(findings: Findings, scene: Scene) -> Findings:
         return findings
     if not findings.context:
         raise ContextBudgetError(scene.dataset.name, budget, least)
-    note = f"local evidence left out: context_token_budget has no room for it, give at least {least}"
+    note = f"local evidence left out: the budget has no room for it, give at least {least}"
     notes = (*findings.evidence.notes, note)
     return replace(findings, evidence=replace(findings.evidence, notes=notes))
 

@@ -37,7 +37,7 @@ PRELUDE_PART: Final = 4
 """The prelude may push local evidence out of one part in so many of a budget."""
 ROOT_PART: Final = 3
 """With areas beside it, the root gets one part in so many of a budget."""
-LEFT_OUT: Final = "prelude left out: context_token_budget has no room for it"
+LEFT_OUT: Final = "prelude left out: the budget has no room for it"
 _WORD = re.compile(r"\w+")
 LocalT = TypeVar("LocalT")
 
@@ -238,7 +238,7 @@ def _what_gave_way(whole: Prelude, given: Prelude) -> str:
     if not given.text:
         return LEFT_OUT
     tokens, of = estimate_tokens(given.text), estimate_tokens(whole.text)
-    return f"prelude shortened to context_token_budget: {tokens} of its {of} tokens are given"
+    return f"prelude shortened to the budget: {tokens} of its {of} tokens are given"
 
 
 def noted(prelude: Prelude, note: str) -> Prelude:

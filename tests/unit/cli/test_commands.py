@@ -609,7 +609,7 @@ def test_a_budget_holds_and_one_without_room_says_how_much_to_give(run: Any, run
 
     assert fitting["evidence"]["context_tokens"] <= 150
     assert small.exit_code == 2
-    assert "context_token_budget=1 has no room" in small.stderr
+    assert "A budget of 1 token has no room" in small.stderr
 
 
 def test_what_is_read_can_be_chosen(run: Any, run_json: Any, indexed: str, notes: Path, tmp_path: Path) -> None:
@@ -684,5 +684,5 @@ def test_a_map_that_has_no_room_is_said_to_be_unused_and_not_to_be_asked_for(run
     shown = run("recall", "When is the launch of Northstar?", "--dataset", indexed, "--index", "--budget", "80")
 
     assert shown.exit_code == 3
-    assert "prelude left out: context_token_budget has no room for it" in shown.stderr
+    assert "prelude left out: the budget has no room for it" in shown.stderr
     assert "Map: not used\n" in shown.stdout

@@ -151,7 +151,7 @@ async def test_the_prelude_alone_is_enough_for_an_answer():
 async def test_a_budget_without_room_is_an_error_that_names_the_least_useful_one_and_calls_no_model(query_type):
     world = await make_indexed_world()
 
-    with pytest.raises(ContextBudgetError, match=r"context_token_budget=1 has no room .* in 'team'") as raised:
+    with pytest.raises(ContextBudgetError, match=r"A budget of 1 token has no room .* in 'team'") as raised:
         await world.ask(QUESTION, query_type, context_token_budget=1)
 
     assert f"at least {raised.value.least_tokens}" in str(raised.value)

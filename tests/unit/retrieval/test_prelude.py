@@ -295,10 +295,10 @@ async def test_room_that_local_evidence_leaves_goes_to_the_prelude():
 @pytest.mark.parametrize(
     ("mode", "budget", "note"),
     [
-        ("plain", 60, "prelude left out: context_token_budget has no room for it"),
-        ("plain", 140, "prelude shortened to context_token_budget: "),
-        ("adaptive", 120, "prelude left out: context_token_budget has no room for it"),
-        ("adaptive", 280, "prelude shortened to context_token_budget: there is no room for its root"),
+        ("plain", 60, "prelude left out: the budget has no room for it"),
+        ("plain", 140, "prelude shortened to the budget: "),
+        ("adaptive", 120, "prelude left out: the budget has no room for it"),
+        ("adaptive", 280, "prelude shortened to the budget: there is no room for its root"),
     ],
 )
 async def test_what_a_budget_takes_from_the_prelude_is_in_the_notes(query_type, mode, budget, note):
