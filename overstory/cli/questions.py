@@ -90,6 +90,8 @@ def recall(
     json: Json = False,
 ) -> None:
     """Ask a question."""
+    _only_with("--index", given=index, mode=mode, areas=areas, generation=generation)
+    _only_with("--node-set", given=bool(node_set), every_node_set=every_node_set or None)
     names = dataset or [DEFAULT_DATASET]
     results = perform(
         "recall",
@@ -123,6 +125,13 @@ def recall(
         if unmapped and not only_context:
             suggest(output(), *(f"overstory improve --dataset {quoted(name)} --index" for name in unmapped))
     finish(in_part=any(result.evidence.notes for result in results))
+
+
+def _only_with(option: str, *, given: bool, **others: object) -> None:
+    """Refuse options, by their names, that mean nothing without another one."""
+    idle = [f"--{name.replace('_', '-')}" for name, value in others.items() if value is not None]
+    if idle and not given:
+        raise typer.BadParameter(f"means nothing without {option}.", param_hint=" ".join(idle))
 
 
 def _map(*, index: bool, mode: str | None, areas: int | None) -> dict[str, Any]:

@@ -680,6 +680,24 @@ def test_the_exact_name_of_a_document_wins_over_one_that_is_shown_so(run: Any, r
     assert left["source"].endswith("a  b.md")
 
 
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        (("--mode", "adaptive"), "--index"),
+        (("--areas", "2"), "--index"),
+        (("--generation", "1"), "--index"),
+        (("--every-node-set",), "--node-set"),
+    ],
+)
+def test_an_option_that_means_nothing_alone_is_refused(
+    run: Any, indexed: str, options: tuple[str, ...], missing: str
+) -> None:
+    refused = run("recall", "When is the launch?", "--dataset", indexed, *options)
+
+    assert refused.exit_code == 2
+    assert f"{options[0]}: means nothing without {missing}." in refused.stderr
+
+
 def test_a_map_that_has_no_room_is_said_to_be_unused_and_not_to_be_asked_for(run: Any, indexed: str) -> None:
     shown = run("recall", "When is the launch of Northstar?", "--dataset", indexed, "--index", "--budget", "80")
 
