@@ -38,6 +38,8 @@ _FRAME = re.compile(
     r"|## .*|source: .*|---|Node: .*|__node_content_(?:start|end)__|.* --\[.*\]--> .*|- [A-Z]\w+(?: \w+)?: [^.]*)$",
     re.MULTILINE,
 )
+_BARE_NODE = re.compile(r"^Node: (.+)\n__node_content_start__\n(?:\1|\w+)\n__node_content_end__$", re.MULTILINE)
+"""A node of which nothing but its name or its type is said."""
 _CONTEXT_BEGINS = re.compile(
     r"^(?:Answer\b.*\bcontext:|World summary:|Relevant areas:|Nodes:|Context:|## .*|(?:The c|C)ontext\b.*:)\s*$",
     re.MULTILINE,
@@ -97,8 +99,8 @@ def _split(prompt: str) -> tuple[str, str]:
 
 
 def blocks_of(context: str) -> list[str]:
-    """The texts of a context without its frame."""
-    plain = _FRAME.sub("", context)
+    """The texts of a context without its frame, and without nodes that say nothing."""
+    plain = _FRAME.sub("", _BARE_NODE.sub("", context))
     return [block for block in re.split(r"\n\s*\n", plain) if block.strip()]
 
 

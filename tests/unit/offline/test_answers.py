@@ -53,6 +53,16 @@ def test_the_sentence_that_fits_is_quoted_from_any_part_of_the_context(question:
     assert answer_prompt(prompt).startswith("From the stored texts: ")
 
 
+@pytest.mark.parametrize("content", ["Gate 4", "Gate"])
+def test_the_name_and_the_type_of_a_thing_are_no_sentences(content: str) -> None:
+    node = f"Node: Gate 4\n__node_content_start__\n{content}\n__node_content_end__"
+    text = "Node: Ten gates…\n__node_content_start__\nGate 4 stays manual.\n__node_content_end__"
+
+    answer = answer_prompt(f"The question is: Which gate?\n\nAnswer it from this context:\n\nNodes:\n{node}\n{text}")
+
+    assert answer == "From the stored texts: “Gate 4 stays manual.”"
+
+
 @pytest.mark.parametrize("question", ["Which insurance covers the ferry?", "What is the name of the cat?", ""])
 def test_without_support_it_says_so(question: str) -> None:
     assert answer_prompt(f"The question is: {question}\n\nAnswer it from this context:\n\n{CONTEXT}") == NO_ANSWER
