@@ -10,9 +10,9 @@ import typer
 import overstory
 from overstory.cli import completing, jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, WaitSeconds, as_text
-from overstory.cli.performing import ExitCode, complain, finish, perform
+from overstory.cli.performing import ExitCode, fail, finish, perform
 from overstory.cli.terminal import one_line, output
-from overstory.errors import DocumentNotFoundError, InvalidOptionError
+from overstory.errors import DocumentNotFoundError, InvalidOptionError, UsageError
 
 if TYPE_CHECKING:
     from overstory.indexing.sources import SourceInput
@@ -115,16 +115,16 @@ def forget(
     Without --document the dataset goes, with all that it holds.
     """
     if bool(dataset) == bool(session) or (session and document):
-        complain("Name what is to be forgotten: a dataset with --dataset, or a conversation with --session.")
-        raise typer.Exit(ExitCode.WRONG_USE)
+        said = "Name what is to be forgotten: a dataset with --dataset, or a conversation with --session."
+        fail("forget", UsageError(said), json=json)
     if prove and not document:
-        complain("Only of documents can it be proven that they are forgotten: name them with --document.")
-        raise typer.Exit(ExitCode.WRONG_USE)
+        said = "Only of documents can it be proven that they are forgotten: name them with --document."
+        fail("forget", UsageError(said), json=json)
     if session:
         _forget_session(session, json=json)
         return
     if not document and not yes:
-        _ask(dataset)
+        _ask(dataset, json=json)
     result = perform(
         "forget",
         lambda: _forget(dataset, document or [], wait_seconds=wait_seconds, prove=prove),
@@ -183,10 +183,10 @@ def _forget_session(session: str, *, json: bool) -> None:
         say(output(), f"The conversation {one_line(session)} {found}.")
 
 
-def _ask(dataset: str) -> None:
+def _ask(dataset: str, *, json: bool) -> None:
     if not sys.stdin.isatty():
-        complain(f"This would forget the whole dataset {dataset!r}: name a document with --document, or add --yes.")
-        raise typer.Exit(ExitCode.WRONG_USE)
+        said = f"This would forget the whole dataset {dataset!r}: name a document with --document, or add --yes."
+        fail("forget", UsageError(said), json=json)
     typer.confirm(f"Forget the whole dataset {dataset!r}?", abort=True, err=True)
 
 

@@ -303,6 +303,14 @@ def test_several_documents_are_forgotten_and_it_is_proven(run: Any, run_json: An
     assert "registry.db" in result.stdout
 
 
+@pytest.mark.parametrize("options", [[], ["--dataset", "north"], ["--dataset", "north", "--yes", "--prove"]])
+def test_what_is_not_forgotten_is_said_in_json_too(run: Any, options: list[str]) -> None:
+    result = run("forget", *options, "--json")
+
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"]["kind"] == "UsageError"
+
+
 def test_where_all_documents_are_forgotten_new_ones_come_next(run: Any, indexed: str, notes: Path) -> None:
     documents = [part for note in sorted(notes.iterdir()) for part in ("--document", str(note))]
     run("forget", "-d", indexed, *documents)
