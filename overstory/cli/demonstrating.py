@@ -91,7 +91,9 @@ async def _build(name: str, folder: Path | None, *, fresh: bool) -> Built:
     data: SourceInput = read_notes() if folder is None else folder
     read = await overstory.remember(data, name)
     if folder is not None and not any(outcome.document_id for outcome in read.documents):
-        raise UnreadableSourceError(str(folder), "nothing in it can be read; `overstory remember` says why")
+        reasons = {outcome.reason for outcome in read.documents}
+        why = reasons.pop() if len(reasons) == 1 else "nothing in it can be read; `overstory remember` says why"
+        raise UnreadableSourceError(str(folder), why)
     improved = await overstory.improve(name, build_global_context_index=True)
     return Built(read=read, improved=improved, tree=await overstory.datasets.tree(name, levels=LEVELS_SHOWN))
 

@@ -73,4 +73,5 @@ def test_an_empty_folder_is_no_failure_without_a_reason(run: Any, tmp_path: Path
     result = run("demo", str(tmp_path / "empty"))
 
     assert result.exit_code in {1, 2, 3}
+    assert "no files in this folder" in result.stderr
     assert "Traceback" not in result.output
