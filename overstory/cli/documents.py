@@ -1,5 +1,6 @@
 """`overstory remember`, `documents` and `forget`."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -198,4 +199,13 @@ def _source(path: str) -> "SourceInput":
         return reading.from_text_bytes(sys.stdin.buffer.read(reading.MAX_FILE_BYTES + 1))
     if not path.strip():
         raise InvalidOptionError("PATH", path, "name a file, a folder or a URL, or use - for standard input")
-    return path if "://" in path else Path(path)
+    if "://" in path:
+        return path
+    return _no_file(path) if " " in path and os.sep not in path and not os.path.lexists(path) else Path(path)
+
+
+def _no_file(path: str) -> "SourceInput":
+    """What stands for a path that may be meant as a text."""
+    from overstory.indexing.sources import SkippedSource
+
+    return SkippedSource(path, "no such file or folder; a text is read from standard input, with - as the path")

@@ -59,6 +59,13 @@ def test_a_text_from_standard_input_is_a_text_whatever_it_looks_like(run: Any, t
     assert document["source"].startswith("text:")
 
 
+def test_who_gives_a_text_as_a_path_is_told_of_standard_input(run: Any) -> None:
+    result = run("remember", "Anna Hofer leads Northstar.")
+
+    assert result.exit_code == 3
+    assert "no such file or folder; a text is read from standard input, with - as the path" in result.stdout
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_standard_input_is_decoded_as_a_file_is(run: Any, encoding: str) -> None:
     text = "The café is open on Monday.\n"
