@@ -215,7 +215,15 @@ def _pending(status: DatasetStatus) -> str:
     parts = [f"{status.pending:,} new, changed or gone since"] if status.pending else []
     if status.pending_covered:
         parts.append(f"{status.pending_covered:,} that the next improve places again, as after a rollback")
-    return "; ".join(parts) or ("all but those of unfinished documents" if status.incomplete else "all there are")
+    if parts:
+        return "; ".join(parts)
+    return "all but those of unfinished documents" if status.incomplete else f"all there are{_without(status)}"
+
+
+def _without(status: DatasetStatus) -> str:
+    """The chunks that no summary stands for, where nothing is left to do."""
+    left = status.chunks - status.summaries
+    return f"; {count(left, 'chunk')} with nothing to summarise" if left > 0 and not status.forgetting else ""
 
 
 def _reasons(name: str, reasons: Mapping[str, int]) -> Iterator[tuple[str, str]]:

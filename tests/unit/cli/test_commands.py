@@ -318,6 +318,17 @@ def test_what_is_not_forgotten_is_said_in_json_too(run: Any, options: list[str])
     assert json.loads(result.stdout)["error"]["kind"] == "UsageError"
 
 
+def test_status_counts_the_chunks_that_have_no_summary(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("1,2,3\n4,5,6\n7,8,9\n", encoding="utf-8")
+    (tmp_path / "note.md").write_text("Anna Hofer leads the Northstar project in Trieste.\n", encoding="utf-8")
+    run("remember", str(tmp_path / "numbers.csv"), str(tmp_path / "note.md"), "-d", "north")
+    run("improve", "-d", "north", "--index")
+
+    result = run("status", "-d", "north")
+
+    assert "1 summary, all there are; 1 chunk with nothing to summarise" in result.stdout
+
+
 def test_where_all_documents_are_forgotten_new_ones_come_next(run: Any, indexed: str, notes: Path) -> None:
     documents = [part for note in sorted(notes.iterdir()) for part in ("--document", str(note))]
     run("forget", "-d", indexed, *documents)
