@@ -50,6 +50,7 @@ def test_an_address_of_version_six_is_read():
         ("weaviate://localhost?grpcport=1", "grpcport"),
         ("weaviate://localhost?grpc_port=many", "many"),
         ("weaviate://localhost:99999", "99999"),
+        ("weaviate://localhost:8080?grpc_port=8080", "grpc_port=8080"),
         ("weaviate://localhost?prefix=my_own", "my_own"),
         ("weaviate://localhost?index=dynamic", "dynamic"),
         ("weaviate://user:secret@localhost", "WEAVIATE_API_KEY"),

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import re
 from types import SimpleNamespace
 
 import httpx
@@ -277,7 +278,19 @@ async def test_nobody_there_is_unavailable_within_the_time_given():
         StoreSettings(url="weaviate://127.0.0.1:9?grpc_port=10"), patience=Patience(read_seconds=2, write_seconds=2)
     )
 
-    with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:9"):
+    with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:9") as caught:
+        await store.list_datasets()
+
+    assert "Details: ." not in str(caught.value) and "Details: )" not in str(caught.value)
+
+    await store.close()
+
+
+async def test_a_wrong_port_of_grpc_is_named(url):
+    wrong = re.sub(r"grpc_port=\d+", "grpc_port=10", url)
+    store = WeaviateStore(StoreSettings(url=wrong), patience=Patience(read_seconds=3, write_seconds=3))
+
+    with pytest.raises(StoreUnavailableError, match=r"gRPC at 127\.0\.0\.1:10: check grpc_port"):
         await store.list_datasets()
 
     await store.close()

@@ -45,7 +45,7 @@ def parse_address(url: str) -> Address:
     if parts.username or parts.password:
         raise _wrong("a key belongs into WEAVIATE_API_KEY, not into the URL")
     secure, cloud = parts.scheme == "weaviates", parts.hostname.endswith(_CLOUD)
-    return Address(
+    address = Address(
         host=parts.hostname,
         port=_port(parts.netloc) or (443 if secure else 8080),
         secure=secure,
@@ -54,6 +54,9 @@ def parse_address(url: str) -> Address:
         prefix=_checked_prefix(options.get("prefix", "Overstory")),
         index=_checked_index(options.get("index", FLAT)),
     )
+    if (address.host, address.port) == (address.grpc_host, address.grpc_port):
+        raise _wrong(f"grpc_port={address.grpc_port} is the port of HTTP; gRPC has another one")
+    return address
 
 
 def _cloud_grpc(host: str) -> str:

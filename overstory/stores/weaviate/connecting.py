@@ -15,6 +15,7 @@ from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 from weaviate.collections import CollectionAsync
 from weaviate.exceptions import UnexpectedStatusCodeError
 
+from overstory.errors import StoreUnavailableError
 from overstory.models import Row
 from overstory.stores.weaviate import calls, schema
 from overstory.stores.weaviate.address import Address
@@ -126,11 +127,22 @@ class Connections:
             _warn_of_old(place, version)
             link = Link(client, self._address, self._shared, self._patience, version)
             await make_collections(link)
-            await self._prepare(link)
+            await self._begin(link)
         except BaseException:
             await client.close()
             raise
         return link
+
+    async def _begin(self, link: Link) -> None:
+        """Prepare the link; so far the server answered over HTTP alone."""
+        address = self._address
+        try:
+            await self._prepare(link)
+        except StoreUnavailableError as error:
+            raise StoreUnavailableError(
+                f"{address.place} answers over HTTP, but not over gRPC at {address.grpc_host}:{address.grpc_port}: "
+                "check grpc_port and grpc_host in OVERSTORY_STORE_URL. If they are right, try again."
+            ) from error
 
 
 def _client(address: Address, api_key: str) -> WeaviateAsyncClient:

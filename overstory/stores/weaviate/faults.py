@@ -25,6 +25,7 @@ FOREIGN = (foreign.WeaviateBaseError, httpx.HTTPError, RpcError, TimeoutError, O
 """What a call of the client may raise."""
 
 _WORDS_SHOWN = 300
+_NO_DETAILS = re.compile(r" ?Details: ?\.?$")
 _TENANT_GONE = re.compile(r"tenant not found: \\?\"([A-Za-z0-9_-]+)")
 _FULL = re.compile(r"read-?\s?only|no space left|disk (?:usage|is full)|insufficient storage", re.IGNORECASE)
 _PASSING = re.compile(
@@ -138,4 +139,5 @@ def _status(error: BaseException) -> StatusCode | int | None:
 def _words(error: BaseException) -> str:
     """The server's words, short enough that they can hold no text of a document."""
     text = " ".join((getattr(error, "message", "") or str(error) or type(error).__name__).split())
+    text = _NO_DETAILS.sub("", text)
     return text if len(text) <= _WORDS_SHOWN else text[:_WORDS_SHOWN] + "…"
