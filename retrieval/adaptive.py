@@ -69,6 +69,7 @@ _TRIED: Final = 6
 _TOPICS: Final = 6
 _LEAST_ROOM: Final = 25
 """Tokens that a fact with its origin takes at least."""
+OVERTAKEN: Final = "the budget has no room for a later value of something that is given"
 _BLANK_LINE = estimate_tokens("\n\n")
 _HEADING = estimate_tokens(f"\n\n{RELEVANT_AREAS}\n")
 _MARK = len(EARLIER)
@@ -128,7 +129,9 @@ async def fit_adaptive(
     if budget is None:
         return await asyncio.to_thread(add_facts, root, local, known)
     given, prelude = await asyncio.to_thread(divide, root, local, known, budget)
-    return given, noted(prelude, _what_gave_way(root, prelude, lacking(known, local.shown(given[0]), given[1])))
+    prelude = noted(prelude, _what_gave_way(root, prelude, lacking(known, local.shown(given[0]), given[1])))
+    is_overtaken = await asyncio.to_thread(lacks_later_value, known, f"{prelude.text}\n{given[1]}")
+    return given, noted(prelude, OVERTAKEN if is_overtaken else "")
 
 
 def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate]) -> str:
@@ -139,6 +142,14 @@ def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate
         return LEFT_OUT if no_root or no_fact else ""
     gone = "root" if no_root else "facts" if no_fact else ""
     return f"prelude shortened to the budget: there is no room for its {gone}" if gone else ""
+
+
+def lacks_later_value(known: Known, text: str) -> bool:
+    """Whether a text holds one of the best facts, and lacks another one of them that says otherwise since."""
+    said = " ".join(text.split())
+    facts = sorted((one.fact for one in known.candidates[:MAX_FACTS]), key=lambda fact: (fact.occurred_at, fact.order))
+    history = _history(facts)
+    return any(facts[early].text in said and facts[late].text not in said for early, late in history.items())
 
 
 async def find_known(scene: Scene, ranked: Sequence[Hit]) -> Known:
@@ -345,12 +356,17 @@ def render_areas(chosen: Sequence[FactCandidate], topics: int) -> tuple[Area, ..
 
 
 def _marks(facts: Sequence[Fact]) -> list[str]:
-    history = find_superseded([Statement(fact.text, fact.occurred_at, str(fact.summary_ids[:1])) for fact in facts])
+    history = _history(facts)
     current = set(history.values()) - history.keys()
     return [
         EARLIER if place in history or fact.superseded else CURRENT if place in current else ""
         for place, fact in enumerate(facts)
     ]
+
+
+def _history(facts: Sequence[Fact]) -> dict[int, int]:
+    """As `find_superseded` gives it."""
+    return find_superseded([Statement(fact.text, fact.occurred_at, str(fact.summary_ids[:1])) for fact in facts])
 
 
 def _origin(fact: Fact, sources: Mapping[UUID, Source]) -> str:

@@ -8,7 +8,7 @@ from overstory.errors import StoreUnavailableError
 from overstory.models import GlobalContextSummary
 from overstory.offline.writer import OfflineWriter
 from overstory.tokens import estimate_tokens
-from tests.unit.retrieval.data import NOTES, make_indexed_world, make_world
+from tests.unit.retrieval.data import NOTES, Note, make_indexed_world, make_world
 from tests.unit.retrieval.test_asking import Failing
 
 QUESTION = "What about the Northstar launch and its budget?"
@@ -155,3 +155,28 @@ async def test_a_store_that_fails_costs_the_prelude_and_not_the_answer():
 
     assert found.evidence.notes == ("prelude unavailable: no connection",)
     assert found.evidence.passages
+
+
+@pytest.mark.parametrize(("budget", "is_missed"), [(100, True), (400, False)])
+async def test_a_later_value_that_a_budget_has_no_room_for_is_missed_in_the_notes(budget, is_missed):
+    first = Note(source="first.md", text="The Northstar launch is set for 2 May 2025.", date="2025-03-01")
+    later = Note(source="later.md", text=f"The Northstar launch moved from 2 May to 9 June 2025. {'Padding. ' * 40}")
+    world = await make_world([first, later])
+    leaves = {"2025-03-01": first.text, "2025-04-10": later.text.partition(" Padding")[0]}
+    area = world.area(0, "Northstar", [(text, "") for text in leaves.values()])
+    facts = tuple(
+        replace(fact, occurred_at=date, summary_ids=(world.leaf_of(note),))
+        for fact, date, note in zip(area.content.facts, leaves, (first, later), strict=True)
+    )
+    area = replace(
+        area, child_ids=tuple(map(world.leaf_of, (first, later))), content=replace(area.content, facts=facts)
+    )
+    await world.index(area, root=world.area(1, "All", [("A root.", "")], [area], is_root=True))
+
+    found = await prelude_of(world, "When is the Northstar launch?", context_token_budget=budget, top_k=2)
+
+    assert first.text in found.text
+    assert ("9 June" not in found.text) == is_missed
+    assert (
+        any(note.startswith("the budget has no room for a later value") for note in found.evidence.notes) == is_missed
+    )
