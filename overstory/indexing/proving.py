@@ -33,7 +33,7 @@ from overstory.offline.relations import TOGETHER
 from overstory.results import ForgetProof
 from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
-from overstory.words import STOP_WORDS, words_of
+from overstory.words import STOP_WORDS, searchable, words_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ MOST_WORDS = 64
 _SHORTEST_BYTES = 6
 """Shorter words stand in vectors and page headers by chance."""
 _BLOCK_BYTES = 1 << 24
+_SPELT = re.compile(r"[^\W_]+")
 _TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
 
 
@@ -65,10 +66,13 @@ _OUR_WORDS = frozenset(
 
 
 async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
-    """Words that only these documents have, the longest first: what must be nowhere once they are forgotten."""
+    """Words that only these documents have, as they spell them: what must be nowhere once they are forgotten.
+
+    The longest words come first.
+    """
     chunk_ids = set(await tenant.find(DocumentChunk, "document_id", document_ids)) if document_ids else set()
-    found = {w for c in await tenant.get(DocumentChunk, sorted(chunk_ids)) for w in words_of(c.text)}
-    found -= STOP_WORDS | _OUR_WORDS
+    spellings = _spellings(chunk.text for chunk in await tenant.get(DocumentChunk, sorted(chunk_ids)))
+    found = spellings.keys() - STOP_WORDS - _OUR_WORDS
     found -= await _in_names_of_others(tenant, set(document_ids)) if found else set()
     own: list[str] = []
     for word in sorted(found, key=lambda w: (-len(w), w)):
@@ -77,7 +81,24 @@ async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
         hits = await tenant.search_text(DocumentChunk, word, len(chunk_ids) + 1)
         if not {hit.key for hit in hits} - chunk_ids:
             own.append(word)
-    return own
+    return [spelling for word in own for spelling in sorted(spellings[word])]
+
+
+def _spellings(texts: Iterable[str]) -> dict[str, set[str]]:
+    """The words of texts, each with the ways in which it is spelt there: with accents, or as it is."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        for word in words_of(text):
+            found.setdefault(word, {word})
+        for spelling in _SPELT.findall(text):
+            if (word := _folded(spelling)) in found:
+                found[word] |= {spelling.casefold()}
+    return found
+
+
+def _folded(word: str) -> str:
+    """A word as full-text search compares it."""
+    return searchable(word).strip().lower()
 
 
 async def _in_names_of_others(tenant: Tenant, document_ids: Collection[UUID]) -> set[str]:
@@ -92,8 +113,11 @@ async def _in_names_of_others(tenant: Tenant, document_ids: Collection[UUID]) ->
 
 
 async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> ForgetProof:
-    """Look for words in every row, word index and file of a dataset."""
-    folded = sorted({word.casefold() for word in words if word.strip()})
+    """Look for words in every row, word index and file of a dataset, in whatever spelling and in the given one."""
+    spellings: dict[str, set[str]] = {}
+    for word in filter(str.strip, words):
+        spellings.setdefault(_folded(word), set()).add(word.casefold())
+    folded = sorted(spellings)
     rows: dict[str, int] = {}
     found: dict[str, set[str]] = {}
     inside: set[str] = set()
@@ -104,17 +128,17 @@ async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> F
         hits = {word for word in folded if await tenant.search_text(kind, word, 1)}
         found[f"words of {kind.__name__}"] = hits
     # What is a part of a word of another document, or of a name of ours, stands in the files by right.
-    beside = (await tenant.beside_rows()).casefold()
+    beside = _folded(await tenant.beside_rows())
     left = [word for word in folded if word not in inside and word not in beside]
-    sought = [word for word in left if len(word.encode()) >= _SHORTEST_BYTES]
+    forms = {form: word for word in left for form in (word, *spellings[word]) if len(form.encode()) >= _SHORTEST_BYTES}
     files = await tenant.files()
-    found |= await asyncio.to_thread(search_files, files, sought)
+    found |= await asyncio.to_thread(search_files, files, sorted(forms))
     return ForgetProof(
         words=len(folded),
         rows=rows,
         generations=tuple(g.number for g in manifest.generations),
         files={path.name: path.stat().st_size for path in files if path.exists()},
-        words_in_files=len(sought),
+        words_in_files=len(set(forms.values())),
         found=tuple(place for place, hits in found.items() if hits),
         words_found=tuple(sorted(set().union(*found.values()))),
     )
@@ -128,14 +152,15 @@ async def _search_rows(tenant: Tenant, kind: type[Row], words: Sequence[str]) ->
         count += batch.num_rows
         text = await asyncio.to_thread(_text_of, batch, names)
         there = {word for word in words if word in text}
-        whole |= there & set(words_of(text)) if there else set()
+        said = set(words_of(text)) if there else set()
+        whole |= {word for word in there if said.issuperset(word.split())}
         inside |= there
     return count, whole, inside
 
 
 def _text_of(batch: "pa.RecordBatch", names: Iterable[str]) -> str:
     cells = (cell for name in names for cell in batch.column(name).to_pylist() if cell)
-    return "\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells).casefold()
+    return _folded("\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells))
 
 
 def search_files(files: Iterable[Path], words: Sequence[str]) -> dict[str, set[str]]:

@@ -402,6 +402,21 @@ async def test_the_proof_names_what_it_finds_in_conversations_too():
     assert proof.words_found == (CANARY,)
 
 
+@pytest.mark.parametrize("word", ["Zörblaxité", "ZÖRBLAXITÉ", "zo\u0308rblaxite\u0301", "Ёлочник", "東京都庁"])
+async def test_the_proof_finds_words_that_are_not_ascii_in_rows_and_files(word: str):
+    await remember([*documents(3), SourceDocument(f"The {word} is in Porto.", source="c.md")])
+
+    proof = await datasets.prove_forgotten("main_dataset", [word])
+    after = await forget("main_dataset", document="c.md", prove=True)
+    await recall(f"Has Anna Hofer the {word}?", "CHUNKS", datasets="main_dataset", session_id="one")
+    asked = await datasets.prove_forgotten("main_dataset", [word])
+
+    assert "DocumentChunk rows" in proof.found
+    assert after.proof is not None
+    assert after.proof.found == ()
+    assert not asked.files or "sessions.db" in " ".join(asked.found)
+
+
 async def test_what_is_forgotten_leaves_a_tree_as_tight_as_a_fresh_one():
     await remember(documents(160))
     await build()
