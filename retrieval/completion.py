@@ -60,7 +60,7 @@ async def _quoted_in_one_piece(question: Question, findings: Findings) -> AsyncI
 
 def quote_findings(question: Question, findings: Findings) -> str:
     """The answer without a model: sentences of what was found, and of the map where the question is about the whole."""
-    given = findings.given_map
+    given = findings.given_map()
     if given.facts and asks_for_overview(question.search_text):
         return quote_map(given)
     local = findings.context.replace(given.text, "", 1)

@@ -113,9 +113,10 @@ def _shown_leaves(area: Area) -> set[UUID]:
 
 def _is_shown(fact: Fact, area: Area) -> bool:
     """Whether a fact is in the text of an area, in one of the forms in which areas tell their facts."""
-    return any(
-        form in area.text
-        for form in (fact.text, clean_fact(fact.text), clean_area(f"- {unmarked(fact.text)}").removeprefix("- "))
+    return (
+        fact.text in area.text
+        or clean_fact(fact.text) in area.text
+        or clean_area(f"- {unmarked(fact.text)}").removeprefix("- ") in area.text
     )
 
 

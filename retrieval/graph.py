@@ -38,7 +38,7 @@ async def graph_completion(scene: Scene) -> Findings:
     context = join(prelude.text, text)
     evidence = _evidence(fragment, found.quotable, prelude, context)
     least = 0 if text else least_beside(scene.question, whole, fit, prelude)
-    return Findings(context=context, evidence=evidence, given_map=map_of(prelude), least_tokens=least)
+    return Findings(context=context, evidence=evidence, given_map=partial(map_of, prelude), least_tokens=least)
 
 
 class _Quotable(NamedTuple):

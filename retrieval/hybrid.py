@@ -107,7 +107,7 @@ async def hybrid_completion(scene: Scene) -> Findings:
     return Findings(
         context=context,
         evidence=_evidence(lanes, prelude, context),
-        given_map=map_of(prelude),
+        given_map=partial(map_of, prelude),
         least_tokens=least and least + heading,
     )
 

@@ -139,13 +139,13 @@ async def find_areas(tenant: Tenant, vector: QueryVector, dataset_id: UUID, gene
     while count > 0:
         found = await tenant.search_rows(GlobalContextSummary, await vector.get(), limit, generation=generation)
         candidates = [
-            Area(row, distance, clean_area(row.text))
+            Area(row, distance, row.text)
             for row, distance in found
             if not row.is_root and row.dataset_id == dataset_id and _served(row)
         ]
         chosen = await _choose(tenant, candidates, generation, count)
         if len(chosen) == count or len(found) < limit:
-            return chosen
+            return [area._replace(text=clean_area(area.text)) for area in chosen]
         limit *= 4
     return []
 

@@ -82,8 +82,8 @@ class Findings:
     evidence: Evidence
     answered: bool = True
     """A model answers from the context; False: the context is the result."""
-    given_map: GivenMap = field(default_factory=GivenMap)
-    """What of the context the map is."""
+    given_map: Callable[[], GivenMap] = GivenMap
+    """What of the context the map is, for an answer without a model."""
     least_tokens: int = 0
     """Where the budget has no room for any local evidence, or for anything, of what was found: the least one that has."""
 
