@@ -17,6 +17,7 @@ one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`, and where 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from uuid import UUID
 
 from overstory.indexing.rendering import EARLIER
@@ -189,15 +190,29 @@ def fit_fragment(fragment: Fragment, budget_tokens: int | None) -> tuple[Fragmen
 
     Where not even the best one has room, its texts are shortened; where that is not enough, nothing is left.
     """
-    if budget_tokens is None:
-        return fragment, render_fragment(fragment)
-    low, high = 0, fragment.size
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = estimate_tokens(render_fragment(fragment.first(middle))) <= budget_tokens
-        low, high = (middle, high) if fits else (low, middle - 1)
-    kept = fragment.first(low)
-    return (kept, render_fragment(kept)) if low or not fragment.size else _shorten(fragment.first(1), budget_tokens)
+    return fitter(fragment)(budget_tokens)
+
+
+def fitter(fragment: Fragment) -> Callable[[int | None], tuple[Fragment, str]]:
+    """What `fit_fragment` gives within each of several budgets; no part of the fragment is rendered twice."""
+
+    @cache
+    def rendered(count: int) -> tuple[str, int]:
+        text = render_fragment(fragment.first(count))
+        return text, estimate_tokens(text)
+
+    def fit(budget_tokens: int | None) -> tuple[Fragment, str]:
+        if budget_tokens is None:
+            return fragment, rendered(fragment.size)[0]
+        low, high = 0, fragment.size
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if rendered(middle)[1] <= budget_tokens else (low, middle - 1)
+        if low or not fragment.size:
+            return fragment.first(low), rendered(low)[0]
+        return _shorten(fragment.first(1), budget_tokens)
+
+    return fit
 
 
 def _shorten(fragment: Fragment, budget_tokens: int) -> tuple[Fragment, str]:

@@ -12,7 +12,7 @@ from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
-from .context import described, fit_fragment, join, least_budget
+from .context import described, fitter, join, least_budget
 from .evidence import areas_of, descriptions_of, map_of, passages_of, texts_of, triplets_of
 from .fragment import PENALTY_DISTANCE, Fragment, cut
 from .passages import by_words
@@ -29,7 +29,7 @@ async def graph_completion(scene: Scene) -> Findings:
         local = group.create_task(_find_local(scene))
         before = group.create_task(read_prelude(scene))
     found, whole = local.result(), before.result()
-    fit, budget = partial(fit_fragment, found.fragment), scene.question.context_token_budget
+    fit, budget = fitter(found.fragment), scene.question.context_token_budget
     if whole.available and scene.question.index_mode == ADAPTIVE:
         local_evidence = Local(fit=fit, fit_texts=fit, shown=_shown)
         (fragment, text), prelude = await fit_adaptive(scene, whole, local_evidence, found.ranked)
@@ -82,10 +82,11 @@ def _shown(fragment: Fragment) -> set[UUID]:
 
 async def local_findings(scene: Scene, fragment: Fragment, notes: Sequence[str]) -> Findings:
     """A fragment as the context of an answer, nothing of the index before it."""
-    kept, text = fit_fragment(fragment, scene.question.context_token_budget)
+    fit = fitter(fragment)
+    kept, text = fit(scene.question.context_token_budget)
     prelude = Prelude(notes=tuple(notes) if text else ())
     quotable = await _quotable(scene, kept, [node for node in kept.nodes if isinstance(node, DocumentChunk)])
-    least = 0 if text else least_budget(lambda budget: fit_fragment(fragment, budget)[1])
+    least = 0 if text else least_budget(lambda budget: fit(budget)[1])
     return Findings(context=text, evidence=_evidence(kept, quotable, prelude, text), least_tokens=least)
 
 
