@@ -60,6 +60,9 @@ class TreeOptions:
         return f"{self.bucketing_strategy} buckets of {self.max_bucket_size}"
 
 
+ROOMY_LEVEL = 2
+"""Where all buckets are full, one more summary splits one on every level. With room here it splits two, for 2 % more
+buckets: above, a tree has few."""
 OPTION_NAMES = tuple(option.name for option in fields(TreeOptions))
 
 
@@ -139,12 +142,27 @@ def move_distant(vectors: Vectors, level: PlannedLevel, options: TreeOptions) ->
 
 
 def plan_upper(vectors: Vectors, size: int) -> list[PlannedLevel]:
-    """Levels over nodes with these directions, until one has at most `size` buckets; none if they are that few."""
-    levels = []
+    """Levels over nodes with these directions, until one has at most `size` buckets; none if they are that few.
+
+    Buckets are full but for one a level. Those of `ROOMY_LEVEL` keep a place free, if that makes the tree no higher.
+    """
+    levels: list[PlannedLevel] = []
     while len(vectors) > size:
-        levels.append(vector_buckets(vectors, size))
+        filled = _filled(len(vectors), size) if len(levels) + 1 == ROOMY_LEVEL else size
+        levels.append(vector_buckets(vectors, filled))
         vectors = directions(sums_below(vectors, levels[-1]))
     return levels
+
+
+def _filled(nodes: int, size: int) -> int:
+    """How many children a bucket of the roomy level gets."""
+    roomy, full = (_height(math.ceil(nodes / children), size) for children in (max(size - 1, 1), size))
+    return size - 1 if roomy == full else size
+
+
+def _height(nodes: int, size: int) -> int:
+    """How many levels there are over so many nodes."""
+    return 1 + _height(math.ceil(nodes / size), size) if nodes > size else 0
 
 
 def _is_number(value: object) -> bool:

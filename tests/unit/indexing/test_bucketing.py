@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overstory.errors import InvalidOptionError
-from overstory.indexing.tree.bucketing import Leaves, TreeOptions, TreePlan, plan_tree
+from overstory.indexing.tree.bucketing import ROOMY_LEVEL, Leaves, TreeOptions, TreePlan, plan_tree
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)
@@ -77,7 +77,14 @@ def test_a_plan_has_as_few_buckets_as_can_be(n, size, strategy):
     while n > size or (n and not expected):
         n = -(-n // size)
         expected.append(n)
-    assert plan.level_sizes == tuple(expected)
+    assert plan.level_sizes[:ROOMY_LEVEL] == tuple(expected[:ROOMY_LEVEL])
+    assert len(plan.level_sizes) == len(expected)
+
+
+def test_one_level_keeps_room_where_that_makes_the_tree_no_higher():
+    plans = {n: plan_tree(trees.topical(n, dimensions=8), options("vector")).level_sizes for n in (1_000, 3_000)}
+
+    assert plans == {1_000: (250, 63, 16, 4), 3_000: (750, 188, 63, 16, 4)}
 
 
 @pytest.mark.parametrize("strategy", ["graph", "vector"])
@@ -99,7 +106,7 @@ _PLAN_TEN_TIMES = """
 import sys
 from uuid import UUID
 import numpy as np
-from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
+from overstory.indexing.tree.bucketing import ROOMY_LEVEL, TreeOptions, plan_tree
 from tests.unit.indexing import trees
 
 maker, strategy = sys.argv[1:]

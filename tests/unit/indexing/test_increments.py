@@ -75,6 +75,15 @@ def test_one_more_summary_rewrites_one_path_and_what_is_split(strategy):
     assert change.removed == ()
 
 
+def test_of_a_fresh_tree_one_more_summary_splits_few_buckets():
+    chosen, everything = options(), trees.topical(3_020, dimensions=8)
+    state = planned(everything.take(np.arange(3_000)), chosen)
+
+    made = [len(grown(state, everything, [row], chosen).created) for row in range(3_000, 3_020)]
+
+    assert max(made) <= 2
+
+
 def test_a_bucket_keeps_its_id_when_children_come():
     chosen, everything = options(), trees.topical(7)
     state = planned(everything.take(np.arange(6)), chosen)
