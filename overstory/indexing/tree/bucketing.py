@@ -63,6 +63,7 @@ class TreeOptions:
 ROOMY_LEVEL = 2
 """Where all buckets are full, one more summary splits one on every level. With room here it splits two, for 2 % more
 buckets: above, a tree has few."""
+_LEAST_ROOMY = 4
 OPTION_NAMES = tuple(option.name for option in fields(TreeOptions))
 
 
@@ -155,8 +156,10 @@ def plan_upper(vectors: Vectors, size: int) -> list[PlannedLevel]:
 
 
 def _filled(nodes: int, size: int) -> int:
-    """How many children a bucket of the roomy level gets."""
-    roomy, full = (_height(math.ceil(nodes / children), size) for children in (max(size - 1, 1), size))
+    """How many children a bucket of the roomy level gets: never so few that one of them would be left with one."""
+    if size < _LEAST_ROOMY:
+        return size
+    roomy, full = (_height(math.ceil(nodes / children), size) for children in (size - 1, size))
     return size - 1 if roomy == full else size
 
 

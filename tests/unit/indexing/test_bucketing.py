@@ -87,6 +87,12 @@ def test_one_level_keeps_room_where_that_makes_the_tree_no_higher():
     assert plans == {1_000: (250, 63, 16, 4), 3_000: (750, 188, 63, 16, 4)}
 
 
+@pytest.mark.parametrize("size", [3, 4, 5, 20])
+@pytest.mark.parametrize("n", [127, 389, 1_000, 2_011])
+def test_room_leaves_no_bucket_with_one_child_that_another_could_take(n, size):
+    assert_sound(plan_tree(trees.topical(n, dimensions=8), options("vector", size)), n, size)
+
+
 @pytest.mark.parametrize("strategy", ["graph", "vector"])
 def test_notes_of_one_topic_fill_their_buckets(strategy):
     plan = plan_tree(trees.one_topic(1000), options(strategy))
