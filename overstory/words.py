@@ -7,7 +7,7 @@ so that a run of their characters is read as pairs of neighbours: 東京都 is �
 import re
 import unicodedata
 
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 _UNSPACED = re.compile(
     r"[\u1100-\u11ff\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -30,9 +30,14 @@ def searchable(text: str) -> str:
     return text if text.isascii() else _UNSPACED.sub(_pairs, _fold(text))
 
 
+def folded(text: str) -> str:
+    """A text as words are compared: the `WORD`s in it are its words."""
+    return searchable(text).lower()
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text, in order."""
-    return _WORD.findall(searchable(text).lower())
+    return WORD.findall(folded(text))
 
 
 def query_words(query: str) -> list[str]:

@@ -13,24 +13,24 @@ _MONTH_NAME = (
 _MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _DAY = r"(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?"
-_FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"\b{_YEAR}-(?P<number>\d\d)(?:-(?P<day>\d\d))?\b",
-        rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?",
-        rf"\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?",
-        rf"\b{_MONTH},? {_YEAR}\b",
-        rf"\b(?:in|since|until|after|before|between|by|from|of|to|and|year) {_YEAR}\b",
-    )
+
+
+def _compiled(*forms: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(form, re.IGNORECASE) for form in forms)
+
+
+_FORMS = _compiled(
+    rf"\b{_YEAR}-(?P<number>\d\d)(?:-(?P<day>\d\d))?\b",
+    rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?",
+    rf"\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?",
+    rf"\b{_MONTH},? {_YEAR}\b",
+    rf"\b(?:in|since|until|after|before|between|by|from|of|to|and|year) {_YEAR}\b",
 )
 _TO = r"(?:and|to|until|till)"
-_SHORT_FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"\b(?:between|from) (?:the )?{_DAY}(?= {_TO} (?:the )?\d\d?(?:st|nd|rd|th|\.)?(?: of)? {_MONTH_NAME})",
-        rf"\b(?:between|from) {_MONTH}(?= {_TO}\b)",
-        rf"\b{_TO} (?:the )?{_DAY}, {_YEAR}\b",
-    )
+_SHORT_FORMS = _compiled(
+    rf"\b(?:between|from) (?:the )?{_DAY}(?= {_TO} (?:the )?\d\d?(?:st|nd|rd|th|\.)?(?: of)? {_MONTH_NAME})",
+    rf"\b(?:between|from) {_MONTH}(?= {_TO}\b)",
+    rf"\b{_TO} (?:the )?{_DAY}, {_YEAR}\b",
 )
 """One end of a span that leaves to the other what both share: from 1 to 15 March, between March 1 and 15, 2025."""
 _QUARTERS: Final = ["first", "second", "third", "fourth"]

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import numpy as np
 
 from overstory import ids
-from overstory.errors import BudgetExceededError
+from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.budgets import Budget
 from overstory.indexing.documents import read_of
 from overstory.indexing.shelf import Shelf
@@ -34,6 +34,7 @@ from overstory.stores.contract import Tenant
 from overstory.writer import ChunkInput, ChunkReading, Embedder, Writer
 
 RowT = TypeVar("RowT", Entity, Edge, RelationshipLabel)
+ReportT = TypeVar("ReportT")
 STAGE = "reading chunks"
 
 
@@ -46,15 +47,21 @@ class ExtractReport:
     usage: Usage = field(default_factory=Usage)
 
 
-class ExtractStoppedError(Exception):
-    """A cap was reached; `report` says what was read by then, `reason` which cap."""
+class StoppedError(Exception, Generic[ReportT]):
+    """Work ended early; `report` says what was done by then, `reason` why."""
 
-    def __init__(self, report: ExtractReport, reason: BudgetExceededError) -> None:
+    def __init__(self, report: ReportT, reason: OverstoryError) -> None:
         self.report, self.reason = report, reason
         super().__init__(report, reason)
 
     def __str__(self) -> str:
         return str(self.reason)
+
+
+class ExtractStoppedError(StoppedError[ExtractReport]):
+    """A cap left chunks to be read."""
+
+    reason: BudgetExceededError
 
 
 async def extract(

@@ -33,7 +33,7 @@ from overstory.offline.relations import TOGETHER
 from overstory.results import ForgetProof
 from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
-from overstory.words import STOP_WORDS, searchable, words_of
+from overstory.words import STOP_WORDS, WORD, folded, words_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,6 @@ MOST_WORDS = 64
 _SHORTEST_BYTES = 6
 """Shorter words stand in vectors and page headers by chance."""
 _BLOCK_BYTES = 1 << 24
-_SPELT = re.compile(r"[^\W_]+")
 _TEXTUAL = (Form.TEXT, Form.TEXTS, Form.GRAPH, Form.CONTENT)
 
 
@@ -90,7 +89,7 @@ def _spellings(texts: Iterable[str]) -> dict[str, set[str]]:
     for text in texts:
         for word in words_of(text):
             found.setdefault(word, {word})
-        for spelling in _SPELT.findall(text):
+        for spelling in WORD.findall(text):
             if (word := _folded(spelling)) in found:
                 found[word] |= {spelling.casefold()}
     return found
@@ -98,7 +97,7 @@ def _spellings(texts: Iterable[str]) -> dict[str, set[str]]:
 
 def _folded(word: str) -> str:
     """A word as full-text search compares it."""
-    return searchable(word).strip().lower()
+    return folded(word).strip()
 
 
 async def _in_names_of_others(tenant: Tenant, document_ids: Collection[UUID]) -> set[str]:
@@ -117,24 +116,24 @@ async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> F
     spellings: dict[str, set[str]] = {}
     for word in filter(str.strip, words):
         spellings.setdefault(_folded(word), set()).add(word.casefold())
-    folded = sorted(spellings)
+    sought = sorted(spellings)
     rows: dict[str, int] = {}
     found: dict[str, set[str]] = {}
     inside: set[str] = set()
     for kind in KINDS:
-        rows[kind.__name__], found[f"{kind.__name__} rows"], within = await _search_rows(tenant, kind, folded)
+        rows[kind.__name__], found[f"{kind.__name__} rows"], within = await _search_rows(tenant, kind, sought)
         inside |= within
     for kind in TEXT_KINDS:
-        hits = {word for word in folded if await tenant.search_text(kind, word, 1)}
+        hits = {word for word in sought if await tenant.search_text(kind, word, 1)}
         found[f"words of {kind.__name__}"] = hits
     # What is a part of a word of another document, or of a name of ours, stands in the files by right.
-    beside = _folded(await tenant.beside_rows())
-    left = [word for word in folded if word not in inside and word not in beside]
+    beside = folded(await tenant.beside_rows())
+    left = [word for word in sought if word not in inside and word not in beside]
     forms = {form: word for word in left for form in (word, *spellings[word]) if len(form.encode()) >= _SHORTEST_BYTES}
     files = await tenant.files()
     found |= await asyncio.to_thread(search_files, files, sorted(forms))
     return ForgetProof(
-        words=len(folded),
+        words=len(sought),
         rows=rows,
         generations=tuple(g.number for g in manifest.generations),
         files={path.name: path.stat().st_size for path in files if path.exists()},
@@ -160,7 +159,7 @@ async def _search_rows(tenant: Tenant, kind: type[Row], words: Sequence[str]) ->
 
 def _text_of(batch: "pa.RecordBatch", names: Iterable[str]) -> str:
     cells = (cell for name in names for cell in batch.column(name).to_pylist() if cell)
-    return _folded("\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells))
+    return folded("\n".join(cell if isinstance(cell, str) else "\n".join(cell) for cell in cells))
 
 
 def search_files(files: Iterable[Path], words: Sequence[str]) -> dict[str, set[str]]:

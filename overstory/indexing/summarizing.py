@@ -17,11 +17,10 @@ from overstory.errors import (
     ModelError,
     ModelOverloadedError,
     ModelUnavailableError,
-    OverstoryError,
 )
 from overstory.indexing.area_tasks import PreparedArea, prepare
 from overstory.indexing.budgets import Budget
-from overstory.indexing.extracting import embed_texts
+from overstory.indexing.extracting import StoppedError, embed_texts
 from overstory.indexing.gate import CheckedArea, fallback_area, write_checked_area
 from overstory.indexing.plans import Batch, Job
 from overstory.indexing.rendering import render_area
@@ -57,15 +56,8 @@ class BatchReport:
     seconds: float = 0.0
 
 
-class BatchStoppedError(Exception):
-    """A batch ended early; `report` says what it had done by then, `reason` why."""
-
-    def __init__(self, report: BatchReport, reason: OverstoryError) -> None:
-        self.report, self.reason = report, reason
-        super().__init__(report, reason)
-
-    def __str__(self) -> str:
-        return str(self.reason)
+class BatchStoppedError(StoppedError[BatchReport]):
+    """A cap, or the model, ended a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
