@@ -27,6 +27,8 @@ SETS = (*MULTI_HOP, *(f"xquad-{language}" for language in LANGUAGES), "supersede
 _SCOPED_BY_DOCUMENT = {"qmsum"}
 _DATES = ("%Y-%m-%d", "%B-%d-%Y", "%A, %B %d, %Y", "%B %d, %Y")
 _TEXTS = (".md", ".txt")
+_NEEDED_PART = 0.75
+"""At most so much of a cut is what its questions need, so that there is something else to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,11 @@ class Question:
     dataset: str
     facts: tuple[str, ...] = ()
     """What a good answer holds, where it is more than a few words."""
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The passages without which the question can't be asked."""
+        return self.gold | self.stale
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +65,32 @@ class QuestionSet:
         return dataclasses.replace(self, questions=kept)
 
     def cut(self, characters: int) -> "QuestionSet":
-        """About so much of it: the smallest datasets; of one that is larger, gold passages and others drawn alike."""
+        """About so much of it: the smallest datasets; of one that is larger, what its first questions need, and others."""
         left, kept = characters, {}
         for dataset, passages in sorted(self.passages.items(), key=lambda item: (_size(item[1]), item[0])):
             if kept and _size(passages) > left:
                 break
-            kept[dataset] = self._some(passages, left)
+            kept[dataset] = self._some(dataset, passages, left)
             left -= _size(kept[dataset])
-        return QuestionSet(self.name, kept, tuple(q for q in self.questions if q.dataset in kept))
+        held = {dataset: {p["id"] for p in passages} for dataset, passages in kept.items()}
+        asked = tuple(q for q in self.questions if q.dataset in held and q.needed <= held[q.dataset])
+        return QuestionSet(self.name, kept, asked)
 
-    def _some(self, passages: list[dict[str, Any]], characters: int) -> list[dict[str, Any]]:
-        if _size(passages) <= characters:
+    def _some(self, dataset: str, passages: list[dict[str, Any]], characters: int) -> list[dict[str, Any]]:
+        """In the order of the dataset: the passages of questions, up to three quarters, then others drawn alike."""
+        sizes = {p["id"]: len(p["text"]) for p in passages}
+        if sum(sizes.values()) <= characters:
             return passages
-        wanted = frozenset[str]().union(*(q.gold | q.stale for q in self.questions))
-        drawn = random.Random(1).sample(passages, len(passages))
-        first = sorted(drawn, key=lambda p: p["id"] not in wanted)
-        sizes = accumulate(len(p["text"]) for p in first)
-        chosen = {p["id"] for p, size in zip(first, sizes, strict=True) if size <= characters or p["id"] in wanted}
+        wanted: frozenset[str] = frozenset()
+        for question in self.questions:
+            more = wanted | question.needed if question.dataset == dataset else wanted
+            if sum(sizes[one] for one in more) > characters * _NEEDED_PART:
+                break
+            wanted = more
+        others = random.Random(1).sample([one for one in sizes if one not in wanted], len(sizes) - len(wanted))
+        room = characters - sum(sizes[one] for one in wanted)
+        ends = accumulate(sizes[one] for one in others)
+        chosen = wanted.union(one for one, end in zip(others, ends, strict=True) if end <= room)
         return [p for p in passages if p["id"] in chosen]
 
 

@@ -65,15 +65,25 @@ def test_halves_have_every_question_once():
     assert whole.half("all") is whole
 
 
-def test_a_cut_keeps_whole_datasets_and_all_gold_passages():
-    passages = [{"id": name, "text": text} for name, text in TEXTS.items()] + [{"id": "long", "text": "x" * 1_000}]
-    one = QuestionSet("ferry", {"large": [passages[-1]], "ferry": passages}, (question(),))
+PASSAGES = [{"id": name, "text": text} for name, text in TEXTS.items()] + [{"id": "long", "text": "x" * 1_000}]
+
+
+def test_a_cut_takes_the_smallest_datasets():
+    one = QuestionSet("ferry", {"large": [PASSAGES[-1]], "ferry": PASSAGES}, (question(),))
 
     assert set(one.cut(1_100).passages) == {"large"}
-    assert [p["id"] for p in QuestionSet("ferry", {"ferry": passages}, one.questions).cut(150).passages["ferry"]] == [
-        "old",
-        "new",
-    ]
+
+
+@pytest.mark.parametrize(("characters", "asked"), [(1_183, ["0", "1"]), (190, ["0"]), (150, [])])
+def test_a_cut_keeps_what_its_first_questions_need_and_no_question_without_it(characters, asked):
+    whole = QuestionSet("ferry", {"ferry": PASSAGES}, (question(), question(1, gold=("long",), stale=())))
+
+    cut = whole.cut(characters)
+
+    kept = {p["id"] for p in cut.passages["ferry"]}
+    assert [q.id for q in cut.questions] == asked
+    assert all(q.needed <= kept for q in cut.questions)
+    assert 0 < sum(len(p["text"]) for p in cut.passages["ferry"]) <= characters
 
 
 def test_rankings_are_judged_by_gold_passages():
