@@ -6,8 +6,9 @@ Structural edges are not rows, they follow from fields: a summary is `made_from`
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -88,6 +89,16 @@ class Fact:
     @property
     def key(self) -> str:
         return ids.text_hash(self.text)[:16]
+
+
+@lru_cache(maxsize=10_000)
+def instant(occurred_at: str) -> str:
+    """What an ISO 8601 date or time sorts by: a time with an offset as UTC, whatever else as it is."""
+    try:
+        moment = datetime.fromisoformat(occurred_at)
+        return moment.astimezone(UTC).isoformat() if moment.tzinfo else occurred_at
+    except (ValueError, OverflowError):  # no date, or one that UTC would put outside the calendar
+        return occurred_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from uuid import UUID
 from overstory import ids
 from overstory.errors import StoreError
 from overstory.indexing.rendering import CURRENT, EARLIER
-from overstory.models import Fact, GlobalContextSummary, Hit
+from overstory.models import Fact, GlobalContextSummary, Hit, instant
 from overstory.offline.states import Statement, find_superseded
 from overstory.tokens import estimate_tokens
 from overstory.words import query_words, words_of
@@ -147,7 +147,9 @@ def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate
 def lacks_later_value(known: Known, text: str) -> bool:
     """Whether a text holds one of the best facts, and lacks another one of them that says otherwise since."""
     said = " ".join(text.split())
-    facts = sorted((one.fact for one in known.candidates[:MAX_FACTS]), key=lambda fact: (fact.occurred_at, fact.order))
+    facts = sorted(
+        (one.fact for one in known.candidates[:MAX_FACTS]), key=lambda fact: (instant(fact.occurred_at), fact.order)
+    )
     history = _history(facts)
     return any(facts[early].text in said and facts[late].text not in said for early, late in history.items())
 
@@ -344,7 +346,7 @@ def _fitting(short: Prelude, chosen: Sequence[FactCandidate], budget_tokens: int
 
 def render_areas(chosen: Sequence[FactCandidate], topics: int) -> tuple[Area, ...]:
     """Facts under their areas, each area and its facts in the order of time; the later of two values is marked."""
-    in_order = sorted(chosen, key=lambda one: (one.fact.occurred_at, one.fact.order))
+    in_order = sorted(chosen, key=lambda one: (instant(one.fact.occurred_at), one.fact.order))
     marks = _marks([one.fact for one in in_order])
     lines: dict[UUID, list[str]] = {}
     rows = {}

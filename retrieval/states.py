@@ -7,7 +7,7 @@ one, it is lifted over it; with a date in the question, what was said after that
 from collections.abc import Sequence
 from typing import Final
 
-from overstory.models import DocumentChunk
+from overstory.models import DocumentChunk, instant
 from overstory.offline.states import Statement, find_superseded, tells_change
 from overstory.words import query_words, words_of
 
@@ -32,7 +32,7 @@ def with_current_first(
     """
     time = asked_time(question)
     best = [i for i in order[:LOOKED_AT] if _holds(chunks[i], time)]
-    by_time = sorted(best, key=lambda i: (chunks[i].occurred_at, chunks[i].document_id, chunks[i].position))
+    by_time = sorted(best, key=lambda i: (instant(chunks[i].occurred_at), chunks[i].document_id, chunks[i].position))
     statements = [Statement(sentences[i], chunks[i].occurred_at, str(chunks[i].document_id)) for i in by_time]
     pairs = {
         *find_superseded(statements).items(),
@@ -55,7 +55,7 @@ def _changed(statements: Sequence[Statement], wanted: frozenset[str]) -> list[tu
         for late, statement in enumerate(statements)
         if statement.occurred_at and tells_change(statement.text)
         for early in range(late)
-        if "" < statements[early].occurred_at < statement.occurred_at
+        if "" < instant(statements[early].occurred_at) < instant(statement.occurred_at)
         and len(shared[early] & shared[late]) >= min(LEAST_SHARED, len(wanted))
     ]
 

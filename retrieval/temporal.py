@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from overstory.ids import uuid_of
-from overstory.models import Document, DocumentChunk, Hit
+from overstory.models import Document, DocumentChunk, Hit, instant
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
@@ -103,7 +103,7 @@ def _fit(passages: Sequence[Passage], budget_tokens: int | None) -> tuple[tuple[
 
 def _by_time(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """Those without a date come last, best first."""
-    return tuple(sorted(passages, key=lambda passage: (not passage.occurred_at, passage.occurred_at)))
+    return tuple(sorted(passages, key=lambda passage: (not passage.occurred_at, instant(passage.occurred_at))))
 
 
 def _render(passages: Sequence[Passage]) -> str:

@@ -11,7 +11,7 @@ from overstory import ids
 from overstory.indexing.condensing import condense
 from overstory.indexing.documents import order_key
 from overstory.indexing.plans import Job, PlannedBucket
-from overstory.models import Category, Document, Entity, GlobalContextSummary, TextSummary
+from overstory.models import Category, Document, Entity, GlobalContextSummary, TextSummary, instant
 from overstory.settings import IndexSettings, Settings
 from overstory.stores.contract import Tenant
 from overstory.writer import AreaInput, AreaTask, Writer
@@ -49,7 +49,7 @@ async def prepare(
         entities = {}
     prepared = []
     for bucket in buckets:
-        ordered = sorted(inputs[bucket.id], key=lambda i: (i.occurred_at, i.order, i.key))
+        ordered = sorted(inputs[bucket.id], key=lambda i: (instant(i.occurred_at), i.order, i.key))
         children = _order_of_children(bucket, ordered)
         task = _task(
             bucket,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from overstory.models import instant
 from overstory.offline.dates import DATE
 from overstory.offline.ranking import is_near_copy, is_order
 from overstory.offline.sentences import sentences_of, shorten
@@ -148,7 +149,9 @@ def extract_answer(question: str, texts: Sequence[Text]) -> str:
     least = _LEAST_COVER if question.isascii() or _is_latin(question) else _LEAST_COVER_UNSTEMMED
     if best < least:
         return NO_ANSWER
-    by_time = sorted(range(len(sentences)), key=lambda place: (told[sentences[place]].occurred_at, place), reverse=True)
+    by_time = sorted(
+        range(len(sentences)), key=lambda place: (instant(told[sentences[place]].occurred_at), place), reverse=True
+    )
     chosen: list[int] = []
     limit = _MAX_STEPS if _asks_for_change(terms_of(question)) else _MAX_SENTENCES
     for place in sorted(by_time, key=lambda place: -scores[place])[: 4 * limit]:
@@ -169,7 +172,7 @@ def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) 
     changes = [text for texts in later.values() for text in texts if text not in chosen]
     first = [text for text in dict.fromkeys(changes) if text in fitting][:_MAX_CHANGES]
     history = {text for text in (*chosen, *first) if told[text].is_history or not fitting.isdisjoint(later[text])}
-    newest_first = sorted((*first, *chosen), key=lambda text: told[text].occurred_at, reverse=True)
+    newest_first = sorted((*first, *chosen), key=lambda text: instant(told[text].occurred_at), reverse=True)
     beside = [text for text in dict.fromkeys(changes) if text not in fitting][:_MAX_CHANGES]
     quotes = [
         *(_quote(text) for text in newest_first if text not in history),

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from overstory.models import instant
 from overstory.offline.terms import terms_of
 from overstory.offline.values import Values, subject_of, values_of
 
@@ -101,7 +102,7 @@ def _overtakes(early: Statement, late: Statement) -> bool:
     before, after = _read(early.text), _read(late.text)
     if before is after or before.uncertain or after.uncertain or not (after.changes or after.ends):
         return False
-    if early.occurred_at and late.occurred_at and late.occurred_at < early.occurred_at:
+    if early.occurred_at and late.occurred_at and instant(late.occurred_at) < instant(early.occurred_at):
         return False
     one_is_dated = bool(early.occurred_at) != bool(late.occurred_at)
     return _says_otherwise(before, after, frozenset(), ordered=not one_is_dated)
@@ -147,9 +148,9 @@ def _common_terms(readings: Sequence[_Reading]) -> frozenset[str]:
 
 def _is_ordered(early: Statement, late: Statement) -> bool:
     """Whether time puts one before the other: by their dates, or since one text says both."""
-    if early.occurred_at and late.occurred_at:
-        return early.occurred_at[:10] < late.occurred_at[:10] or early.source == late.source
-    return early.source == late.source
+    before, after = instant(early.occurred_at), instant(late.occurred_at)
+    is_dated_before = bool(before) and before < after and not after.startswith(before)  # a day, and a time of that day
+    return is_dated_before or early.source == late.source
 
 
 def _says_otherwise(before: _Reading, after: _Reading, common: frozenset[str], ordered: bool) -> bool:

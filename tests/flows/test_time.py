@@ -1,6 +1,6 @@
 """Of facts that contradict, the later one is the state and the earlier one history."""
 
-from overstory import SourceDocument, datasets, improve, remember
+from overstory import SourceDocument, datasets, improve, recall, remember
 from overstory.testing import ScriptedModelServer
 
 NOTES = {
@@ -78,3 +78,21 @@ async def test_facts_of_every_text_are_in_the_order_of_time():
     for entry in await datasets.tree("main_dataset"):
         dates = [fact.occurred_at for fact in entry.facts]
         assert dates == sorted(dates)
+
+
+async def test_of_times_with_other_offsets_the_later_instant_holds():
+    old, new = "Anna Hofer moved the Northstar launch to 9 June.", "The board moved the Northstar launch to 16 June."
+    await remember(
+        [
+            SourceDocument(new, source="new-york.md", occurred_at="2025-05-03T20:00:00-04:00"),
+            SourceDocument(old, source="tokyo.md", occurred_at="2025-05-04T01:00:00+09:00"),
+        ]
+    )
+
+    root = await build()
+    [answer] = await recall("When is the Northstar launch?", "RAG_COMPLETION")
+    [timeline] = await recall("What about the Northstar launch?", "TEMPORAL", only_context=True)
+
+    assert root.endswith(f"- Earlier: {old}\n- {new}")
+    assert answer.text == f"From the stored texts: “{new}” Earlier: “{old}”"
+    assert timeline.text.index(old) < timeline.text.index(new)

@@ -75,6 +75,28 @@ def test_undated_statements_of_different_sources_have_no_order() -> None:
     assert find_superseded(statements) == {}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_ordered"),
+    [
+        ("2025-01-01", "2025-01-02", True),
+        ("2025-01-01T23:00:00+00:00", "2025-01-01T20:00:00-05:00", True),
+        ("2025-01-01T20:00:00-05:00", "2025-01-01T23:00:00+00:00", False),
+        ("2025-01-01", "2025-01-01T20:00:00+00:00", False),
+        ("2025-01-01", "2025-01-01", False),
+        ("", "2025-01-01", False),
+    ],
+)
+def test_statements_of_different_sources_have_the_order_of_their_times(
+    before: str, after: str, is_ordered: bool
+) -> None:
+    statements = [
+        Statement("The budget review with Anna Hofer is booked for 12 May.", before, "a"),
+        Statement("The budget review with Anna Hofer is cancelled.", after, "b"),
+    ]
+
+    assert find_superseded(statements) == ({0: 1} if is_ordered else {})
+
+
 @pytest.mark.skipif(not SUPERSEDE.exists(), reason=f"{REASON} qa/supersede")
 def test_in_the_project_log_nothing_current_is_called_history() -> None:
     passages = [json.loads(line) for line in (SUPERSEDE / "passages.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -105,11 +105,15 @@ async def test_the_prelude_takes_a_quarter_of_a_budget_at_most(query_type, budge
     assert estimate_tokens(found.text.partition("context:\n\n")[2]) <= budget
 
 
-async def test_the_later_of_two_values_is_marked_as_current():
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("2025-03-01", "2025-04-10"), ("2025-03-02T01:00:00+09:00", "2025-03-01T20:00:00-04:00")],
+)
+async def test_the_later_of_two_values_is_marked_as_current(before, after):
     world = await make_world()
     facts = [
-        ("The Northstar launch is set for 2 May 2025.", "budget.md", "2025-03-01"),
-        ("The Northstar launch moved from 2 May 2025 to 9 June 2025.", "budget.md", "2025-04-10"),
+        ("The Northstar launch is set for 2 May 2025.", "budget.md", before),
+        ("The Northstar launch moved from 2 May 2025 to 9 June 2025.", "budget.md", after),
     ]
     area = world.area(0, "Northstar", [(text, source) for text, source, _ in facts])
     dated = tuple(replace(fact, occurred_at=date) for fact, (_, _, date) in zip(area.content.facts, facts, strict=True))
@@ -120,8 +124,8 @@ async def test_the_later_of_two_values_is_marked_as_current():
 
     lines = [line for one in found.evidence.areas for line in one.text.splitlines() if line.startswith("- ")]
     assert lines == [
-        "- Earlier: 2025-03-01, budget.md: The Northstar launch is set for 2 May 2025.",
-        "- Current: 2025-04-10, budget.md: The Northstar launch moved from 2 May 2025 to 9 June 2025.",
+        f"- Earlier: {before}, budget.md: The Northstar launch is set for 2 May 2025.",
+        f"- Current: {after}, budget.md: The Northstar launch moved from 2 May 2025 to 9 June 2025.",
     ]
 
 

@@ -141,5 +141,15 @@ def test_the_value_that_holds_comes_before_the_one_it_replaced():
     assert told("When is the launch of Tideline?") == ["2025-03-04", "2025-01-07", "2025-04-01"]
 
 
+def test_the_value_that_holds_is_the_later_instant_whatever_its_offset():
+    tokyo, new_york = "2025-05-04T01:00:00+09:00", "2025-05-03T20:00:00-04:00"
+    first = dated("Anna Hofer moved the Northstar launch to 9 June.", tokyo)
+    second = dated("The board moved the Northstar launch to 16 June.", new_york)
+
+    order = with_current_first([0, 1], [first, second], [first.text, second.text], "When is the Northstar launch?")
+
+    assert order == [1, 0]
+
+
 def test_what_was_said_after_the_date_asked_for_replaces_nothing():
     assert told("On 2025-02-01, when was the launch of Tideline?")[0] == "2025-01-07"
