@@ -31,9 +31,11 @@ class Budget:
         Raises:
             BudgetExceededError: the cap would be passed.
         """
-        if self._calls_left < 1:
-            raise BudgetExceededError(f"max_calls={self.max_calls}", self.calls)
-        while (self._open + 1) * self.expected_usd > self._usd_left:
+        while True:
+            if self._calls_left < 1:
+                raise BudgetExceededError(f"max_calls={self.max_calls}", self.calls)
+            if (self._open + 1) * self.expected_usd <= self._usd_left:
+                break
             if not self._open:
                 raise BudgetExceededError(f"max_cost_usd={self.max_cost_usd:g}", self.calls)
             self._spent.clear()

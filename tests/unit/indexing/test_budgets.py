@@ -66,6 +66,27 @@ def test_processes_together_never_cost_more_than_the_cap(batches: list[tuple[int
         assert budget.cost_usd == pytest.approx(0.03 * sum(wanted for _, wanted in batches))
 
 
+@settings(deadline=None)
+@given(texts=st.integers(0, 12), cap=st.integers(0, 8), cents=st.integers(0, 100))
+def test_both_caps_hold_for_texts_that_wait_for_money(texts: int, cap: int, cents: int):
+    budget = Budget(max_calls=cap, max_cost_usd=cents / 100, expected_usd=0.06)
+
+    async def ask() -> None:
+        await budget.take()
+        await asyncio.sleep(0)
+        budget.spend(Usage(calls=1, cost_usd=0.03))
+
+    async def run() -> list[BaseException | None]:
+        return await asyncio.gather(*(ask() for _ in range(texts)), return_exceptions=True)
+
+    ended = asyncio.run(run())
+
+    assert budget.calls <= cap
+    assert budget.cost_usd <= cents / 100 + 1e-9
+    assert ended.count(None) == budget.calls
+    assert cents < 50 or budget.calls == min(texts, cap)
+
+
 async def test_what_is_lent_is_not_taken_here():
     budget = Budget(max_calls=5)
     part = await budget.lend(4)
