@@ -30,7 +30,7 @@ async def improve_all(
     wait_seconds: Seconds = 600,
     user: str = "",
 ) -> State[Any]:
-    """Improve every dataset with pending changes, incomplete documents or degraded texts, each in a run of its own.
+    """Improve every dataset with pending changes, unfinished documents or degraded texts, each in a run of its own.
 
     Args:
         first_index: Also build the first index of datasets that have none.
@@ -89,11 +89,10 @@ def _state_of(dataset: Dataset, end: State[Any] | BaseException) -> State[Any]:
 
 
 def has_work(status: DatasetStatus, *, first_index: bool) -> bool:
-    """Whether improving a dataset would change anything."""
-    if not status.generation:
-        return bool(status.incomplete or (first_index and status.documents))
-    waiting = (status.pending, status.pending_covered, status.incomplete, status.degraded, status.stale)
-    return any(waiting)
+    """Whether there is something to be done, beside a first index that is not wanted."""
+    if first_index or status.generation:
+        return status.needs_improving
+    return bool(status.incomplete or status.forgetting)
 
 
 def _summary(ended: list[tuple[str, State[Any]]]) -> State[Any]:

@@ -309,6 +309,12 @@ class DatasetStatus:
     incomplete_reasons: dict[str, int] = field(default_factory=dict)
     """Why chunks of incomplete documents were read by rules, of the first thousand."""
 
+    @property
+    def needs_improving(self) -> bool:
+        """Whether an improve with the index would change anything."""
+        behind = (self.pending, self.pending_covered, self.incomplete, self.forgetting, self.stale, self.degraded)
+        return any(behind)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentEntry:

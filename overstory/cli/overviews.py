@@ -176,8 +176,7 @@ def dataset(status: DatasetStatus, console: "Console") -> None:
     for name, value in (*_contents(status), *_index(status), *_store(status)):
         table.add_row(name, one_line(value))
     lay(console, table)
-    waiting = (status.pending, status.pending_covered, status.incomplete, status.forgetting)
-    if any((*waiting, status.stale, status.degraded, status.unpublished)):
+    if status.needs_improving:
         suggest(console, f"overstory improve --dataset {quoted(status.name)} --index")
 
 

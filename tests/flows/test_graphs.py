@@ -205,3 +205,4 @@ async def test_a_forgetting_that_stopped_is_told_by_the_status(ferry: str) -> No
 
     assert (stopped.documents, stopped.forgetting) == (before.documents - 1, 1)
     assert (finished.documents, finished.forgetting) == (before.documents - 1, 0)
+    assert (stopped.needs_improving, finished.needs_improving) == (True, False)

@@ -9,11 +9,12 @@ pytest.importorskip("prefect", reason="needs the extra `prefect`")
 from prefect.states import Completed, Failed
 
 from flows import improving_all
-from overstory import datasets, remember
+from overstory import datasets, improve, remember
 from overstory.access import user_id
 from overstory.errors import StoreDamagedError
-from overstory.models import Permission
+from overstory.models import COMPLETE, FORGETTING, Document, Permission
 from overstory.results import COMPLETED_WITH_ERRORS
+from overstory.runtime import open_dataset
 
 
 async def found(user: str) -> list[tuple[str, Any]]:
@@ -49,6 +50,23 @@ async def test_the_work_of_a_night_is_a_first_index_and_what_is_pending():
 
     assert improving_all.has_work(new, first_index=True)
     assert not improving_all.has_work(new, first_index=False)
+
+
+@pytest.mark.parametrize("first_index", [True, False])
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_a_forgetting_that_stopped_is_work_of_a_night(first_index: bool, is_indexed: bool):
+    await remember(["Anna Hofer leads Northstar.", "Luis Ortega leads Bluebird."], "north", self_improvement=False)
+    await improve("north", build_global_context_index=is_indexed)
+    opened = await open_dataset((await datasets.status("north")).id)
+    [document, _] = await opened.tenant.find(Document, "state", [COMPLETE])
+    await opened.tenant.patch(Document, {document: {"state": FORGETTING}})
+
+    begun = await datasets.status("north")
+    await improve("north", build_global_context_index=is_indexed)
+    finished = await datasets.status("north")
+
+    assert improving_all.has_work(begun, first_index=first_index)
+    assert improving_all.has_work(finished, first_index=first_index) == (first_index and not is_indexed)
 
 
 async def test_a_dataset_that_cannot_be_looked_at_has_failed_and_the_others_count():

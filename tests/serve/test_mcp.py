@@ -24,6 +24,8 @@ from typer.testing import CliRunner
 
 from overstory.cli.app import app
 from overstory.errors import InvalidOptionError
+from overstory.models import COMPLETE, FORGETTING, Document
+from overstory.runtime import open_dataset
 from overstory.serve.jobs import Job
 from overstory.serve.keys import KeyRing
 from overstory.serve.mcp import tools
@@ -97,6 +99,23 @@ async def test_a_client_lists_remembers_improves_recalls_and_forgets(connect: Ca
     assert result["text"] in answered.content[0].text  # type: ignore[union-attr]  # a text
     assert (forgotten["documents"], everything["dataset"]) == (1, "notes")
     assert left["datasets"] == []
+
+
+async def test_a_forgetting_that_stopped_is_advised_to_be_finished(connect: Callable[[], Any]) -> None:
+    async with Client(connect()) as client:
+        await client.call_tool("remember", {"dataset": "notes", "texts": texts()})
+        await client.call_tool("improve", {"dataset": "notes"})
+        built = said(await client.call_tool("describe_dataset", {"dataset": "notes"}))
+        tenant = (await open_dataset(UUID(built["status"]["id"]))).tenant
+        [document, *_] = await tenant.find(Document, "state", [COMPLETE])
+        await tenant.patch(Document, {document: {"state": FORGETTING}})
+        stopped = said(await client.call_tool("describe_dataset", {"dataset": "notes"}))
+        await client.call_tool("improve", {"dataset": "notes"})
+        finished = said(await client.call_tool("describe_dataset", {"dataset": "notes"}))
+
+    assert built["fresh"]
+    assert not stopped["fresh"] and "`improve` brings it up to date" in stopped["advice"]
+    assert (finished["fresh"], finished["advice"]) == (True, "")
 
 
 async def test_a_wrong_call_gets_a_clear_error(connect: Callable[[], Any]) -> None:

@@ -35,7 +35,7 @@ class DatasetList(BaseModel):
 class DatasetDescription(BaseModel):
     status: DatasetStatus
     root: str | None = Field(description="The text of the index's root: what the whole dataset is about.")
-    fresh: bool = Field(description="Whether the index covers all that the dataset holds.")
+    fresh: bool = Field(description="Whether there is an index, and nothing for `improve` to do.")
     advice: str = Field(description="What to do when it does not.")
     jobs: list[JobView] = Field(description="Work on it by this server, the newest first.")
 

@@ -149,11 +149,11 @@ async def describe_dataset(form: forms.DatasetForm, call: Call) -> answers.Datas
 
 
 def _advice(status: DatasetStatus) -> str:
-    if not status.generation:
-        return "There is no index yet: `improve` builds one." if status.documents else "Nothing was remembered yet."
-    if status.pending or status.stale or status.incomplete:
-        return "The index is behind what was remembered or forgotten since: `improve` brings it up to date."
-    return ""
+    if status.documents and not status.generation:
+        return "There is no index yet: `improve` builds one."
+    if status.needs_improving:
+        return "The index is behind what was remembered or forgotten since, or in part written by rules: `improve` brings it up to date."
+    return "" if status.generation else "Nothing was remembered yet."
 
 
 async def recall(form: forms.Recall, call: Call) -> answers.RecallAnswers:
