@@ -101,8 +101,8 @@ async def test_a_client_lists_remembers_improves_recalls_and_forgets(connect: Ca
     assert left["datasets"] == []
 
 
-async def test_a_forgetting_that_stopped_is_advised_to_be_finished(connect: Callable[[], Any]) -> None:
-    async with Client(connect()) as client:
+async def test_a_forgetting_that_stopped_is_advised_to_be_finished(plain_environment: Path) -> None:
+    async with Client(started()) as client:
         await client.call_tool("remember", {"dataset": "notes", "texts": texts()})
         await client.call_tool("improve", {"dataset": "notes"})
         built = said(await client.call_tool("describe_dataset", {"dataset": "notes"}))
