@@ -69,9 +69,12 @@ def clean_name(name: str) -> str:
 
 
 def _without_marks(line: str) -> str:
-    line = _FENCE.sub(r"\1\\\2", line)
-    line = _ARROW.sub(lambda mark: {"--": "--\\", "]": "]\\"}[mark[0]], line)
-    return _MARK_LINE.sub(r"\1\2\3\\:", _HEADING_ANYWHERE.sub(r"\1\2\\:", line))
+    """A line of a name or fact; each mark is looked for only where there is a character that it has."""
+    if "_" in line:
+        line = _FENCE.sub(r"\1\\\2", line)
+    if "[" in line or "]" in line:
+        line = _ARROW.sub(lambda mark: {"--": "--\\", "]": "]\\"}[mark[0]], line)
+    return _MARK_LINE.sub(r"\1\2\3\\:", _HEADING_ANYWHERE.sub(r"\1\2\\:", line)) if ":" in line else line
 
 
 def clean_source(source: str) -> str:
