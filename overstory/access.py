@@ -27,6 +27,8 @@ User = str | UUID | None
 
 def user_id(user: User) -> UUID:
     """The id of a user given by name or id; of the default user for None."""
+    if not isinstance(user, str | UUID | None):
+        raise InvalidOptionError("user", user, "a user's name or id")
     return user if isinstance(user, UUID) else ids.user_id(user or DEFAULT_USER)
 
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
 from overstory import access
 from overstory.access import User
+from overstory.arguments import checked, several
 from overstory.errors import ConfigurationError, DatasetNotFoundError, DocumentNotFoundError, InvalidOptionError
 from overstory.indexing import listing, locations, previewing, proving, reading, sources
 from overstory.indexing.budgets import Budget
@@ -35,6 +36,7 @@ _NO_BACKGROUND = (
 )
 
 
+@checked("data", "node_set")
 async def remember(
     data: SourceInput,
     dataset_name: str = "main_dataset",
@@ -114,6 +116,7 @@ def _nothing_read(runtime: Runtime, would_be: Dataset, skipped: Sequence[Skipped
     )
 
 
+@checked()
 async def improve(
     dataset: str | UUID = "main_dataset",
     *,
@@ -169,6 +172,7 @@ async def improve(
     return _with_skipped_index(result) if skipped else result
 
 
+@checked()
 async def global_context_index_pipeline(
     user: User = None,
     dataset: str | UUID = "main_dataset",
@@ -229,6 +233,7 @@ async def global_context_index_pipeline(
     return result
 
 
+@checked("document")
 async def forget(
     dataset: str | UUID,
     *,
@@ -268,7 +273,8 @@ async def forget(
 
 async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str | UUID]) -> list[UUID]:
     found = []
-    for one in _several(document):
+    refusal = InvalidOptionError("document", document, "a source or an id, or a list of these")
+    for one in several(document, str | UUID, refusal):
         name = clean_name(str(one))
         keys = await opened.tenant.find(Document, "source", [name], limit=1)
         keys = keys or await opened.tenant.find(Document, "source", [locations.source_key(name)], limit=1)
@@ -278,13 +284,6 @@ async def _document_ids(opened: OpenDataset, document: str | UUID | Sequence[str
             raise DocumentNotFoundError(str(one), opened.dataset.name, nearest)
         found += keys
     return list(dict.fromkeys(found))
-
-
-def _several(document: object) -> list[str | UUID]:
-    wanted = [document] if isinstance(document, str | UUID) else document
-    if not isinstance(wanted, Iterable) or not all(isinstance(one, str | UUID) for one in wanted):
-        raise InvalidOptionError("document", document, "a source or an id, or a list of these")
-    return list(wanted)
 
 
 def _as_id(value: str | UUID) -> UUID | None:
@@ -297,7 +296,7 @@ def _as_id(value: str | UUID) -> UUID | None:
 
 
 async def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float | None) -> Budget:
-    if max_calls is not None and (isinstance(max_calls, bool) or max_calls < 0):
+    if max_calls is not None and max_calls < 0:
         raise InvalidOptionError("max_calls", max_calls, "use a whole number of at least 0")
     if max_cost_usd is not None and not max_cost_usd >= 0:
         raise InvalidOptionError("max_cost_usd", max_cost_usd, "use a number of at least 0")

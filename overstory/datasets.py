@@ -8,6 +8,7 @@ from uuid import UUID
 
 from overstory import access
 from overstory.access import User
+from overstory.arguments import checked
 from overstory.errors import InvalidOptionError
 from overstory.indexing import (
     archive,
@@ -57,12 +58,14 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+@checked()
 async def list_datasets(user: User = None) -> list[Dataset]:
     """The datasets that a user owns or may read, by name."""
     runtime = await current_runtime()
     return await runtime.store.list_datasets(access.user_id(user))
 
 
+@checked()
 async def graph_data(
     dataset_id: UUID | str, user: User = None
 ) -> tuple[list[tuple[UUID, dict[str, Any]]], list[tuple[UUID, UUID, str, dict[str, Any]]]]:
@@ -88,6 +91,7 @@ async def graph_data(
     return nodes, edges
 
 
+@checked()
 async def to_networkx(dataset: str | UUID, user: User = None) -> "nx.MultiDiGraph":
     """The graph of a dataset and the tree that is served, for networkx: all of it in memory.
 
@@ -110,6 +114,7 @@ async def to_networkx(dataset: str | UUID, user: User = None) -> "nx.MultiDiGrap
     return graph
 
 
+@checked()
 async def export_graph(
     dataset: str | UUID,
     path: str | Path,
@@ -150,6 +155,7 @@ async def _shown_graph(opened: OpenDataset) -> graphs.GraphSource:
     return await _graph_source(opened, (await hiding.find_hidden(opened.tenant)).keys)
 
 
+@checked()
 async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
     """The text of the root that is served, None when there is none."""
     opened = await _open(dataset_id, user, Permission.READ)
@@ -160,6 +166,7 @@ async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
     return rows[0].text if rows and not rows[0].withheld else None
 
 
+@checked()
 async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     """How a dataset and its index stand."""
     opened = await _open(dataset, user, Permission.READ)
@@ -200,6 +207,7 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     )
 
 
+@checked()
 async def documents(
     dataset: str | UUID, user: User = None, *, offset: int = 0, limit: int | None = None
 ) -> list[DocumentEntry]:
@@ -211,6 +219,7 @@ async def documents(
     return await listing.list_documents(opened.tenant, offset=offset, limit=limit)
 
 
+@checked()
 async def run_status(run_id: str | UUID) -> RunStatus:
     """How a run that was started in the background stands.
 
@@ -222,6 +231,7 @@ async def run_status(run_id: str | UUID) -> RunStatus:
     return status
 
 
+@checked()
 async def tree(
     dataset: str | UUID,
     user: User = None,
@@ -251,6 +261,7 @@ async def tree(
     return found
 
 
+@checked()
 async def areas_named(
     dataset: str | UUID, beginning: str, user: User = None, *, generation: int | None = None
 ) -> list[UUID]:
@@ -265,6 +276,7 @@ async def areas_named(
     return found
 
 
+@checked()
 async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None) -> list[SummaryEntry]:
     """The summaries of chunks with these ids, in their order, without those that are gone."""
     tenant = _visible(await _open(dataset, user, Permission.READ))
@@ -282,6 +294,7 @@ async def summaries(dataset: str | UUID, keys: Sequence[UUID], user: User = None
     ]
 
 
+@checked()
 async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = None) -> list[tuple[str, ...]]:
     """For each fact the sources of the documents that it rests on, without those that are gone."""
     tenant = _visible(await _open(dataset, user, Permission.READ))
@@ -290,6 +303,7 @@ async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = No
     return [tuple(dict.fromkeys(known[leaf].name for leaf in fact.summary_ids if leaf in known)) for fact in facts]
 
 
+@checked()
 async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     """What is wrong with the tree that is served; summaries that wait for the next improve are no fault."""
     opened = await _open(dataset, user, Permission.READ)
@@ -301,6 +315,7 @@ async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     return [v for v in found if not v.ids or not set(v.ids) <= changes]
 
 
+@checked()
 async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float = 0) -> RepairResult:
     """Mend what can be mended without a model; the result says what is left and what mends it."""
     opened = await _open(dataset, user, Permission.WRITE)
@@ -310,6 +325,7 @@ async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float 
         return await repairing.repair(opened, held.lease)
 
 
+@checked()
 async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User = None) -> ForgetProof:
     """Look for words in every row of every generation, in the word indexes, and in the bytes of the dataset's files.
 
@@ -320,6 +336,7 @@ async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User 
     return await proving.prove(opened.tenant, manifest, words)
 
 
+@checked()
 async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tuple[Generation, ...]]:
     """The number of the served generation, and all that are kept, oldest first."""
     opened = await _open(dataset, user, Permission.READ)
@@ -327,12 +344,14 @@ async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tupl
     return manifest.serving, manifest.generations
 
 
+@checked()
 async def tree_options(dataset: str | UUID, user: User = None) -> TreeOptions:
     """What the served index was built with; the defaults where there is none."""
     opened = await _open(dataset, user, Permission.READ)
     return TreeOptions.of((await opened.runtime.store.read_manifest(opened.dataset.id)).current)
 
 
+@checked()
 async def rollback(dataset: str | UUID, generation: int, user: User = None, *, wait_seconds: float = 0) -> Manifest:
     """Serve another kept generation, by one write. What came later is pending again and comes with the next improve.
 
@@ -346,6 +365,7 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
         return await publishing.roll_back(store, opened.tenant, held.lease, generation)
 
 
+@checked()
 async def export(
     dataset: str | UUID, folder: str | Path, user: User = None, *, wait_seconds: float = 0
 ) -> ArchiveManifest:
@@ -361,6 +381,7 @@ async def export(
         return await archive.export_dataset(store, opened.tenant, opened.dataset, Path(folder))
 
 
+@checked()
 async def import_archive(folder: str | Path, name: str | None = None, user: User = None) -> Dataset:
     """Bring an exported dataset into this store, with the same ids, tree and answers.
 
@@ -382,6 +403,7 @@ async def import_archive(folder: str | Path, name: str | None = None, user: User
     )
 
 
+@checked()
 async def grant(
     dataset: str | UUID, to_user: str | UUID, permissions: Sequence[Permission | str], user: User = None
 ) -> None:

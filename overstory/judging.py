@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from overstory import access, ids
+from overstory.arguments import checked
 from overstory.errors import InvalidOptionError
 from overstory.models import DocumentChunk, Edge, Entity, Permission, TextSummary
 from overstory.results import RecallResult
@@ -33,6 +34,7 @@ class Feedback:
     """By how much each weight was moved, by the row's key; 0 is left out."""
 
 
+@checked()
 async def feedback(result: RecallResult, score: float, text: str = "", *, user: str | UUID | None = None) -> Feedback:
     """Say how good an answer was.
 
@@ -45,7 +47,7 @@ async def feedback(result: RecallResult, score: float, text: str = "", *, user: 
         InvalidOptionError: the score is outside -1 to 1.
         DatasetNotFoundError, PermissionDeniedError: feedback writes to the dataset of the answer.
     """
-    if isinstance(score, bool) or not -1 <= score <= 1:
+    if not -1 <= score <= 1:
         raise InvalidOptionError("score", score, "use a number from -1 to 1")
     tenant = await _tenant(result.dataset_id, user)
     rows = await _evidence_rows(tenant, result)
@@ -53,6 +55,7 @@ async def feedback(result: RecallResult, score: float, text: str = "", *, user: 
     return Feedback(dataset_id=result.dataset_id, score=float(score), text=text, moved=moved)
 
 
+@checked()
 async def undo_feedback(given: Feedback, *, user: str | UUID | None = None) -> None:
     """Take a feedback back: each weight moves the other way by as much, rows that are gone are passed over."""
     tenant = await _tenant(given.dataset_id, user)

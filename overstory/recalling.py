@@ -1,7 +1,7 @@
 """`recall` and what belongs to it: asking, streaming, the memory of a conversation."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from overstory import access, ids, telemetry
 from overstory.access import User
+from overstory.arguments import several
 from overstory.errors import InvalidQueryError, NoDataError
 from overstory.layout import retrieval
 from overstory.models import FORGETTING, Document, Manifest, Turn
@@ -239,12 +240,6 @@ async def _still_stands(store: Store, result: RecallResult) -> bool:
     return len(found) == len(needed) and all(document.state != FORGETTING for document in found)
 
 
-def _each(names: object) -> list[str | UUID]:
-    if not isinstance(names, Iterable) or not all(isinstance(name, str | UUID) for name in names):
-        raise InvalidQueryError(f"datasets={names!r} must be a name or an id, or a list of these.")
-    return list(dict.fromkeys(names))
-
-
 async def _search_or_empty(question: Any, **where: Any) -> Any:
     """What `search` finds; the error of a dataset that holds nothing, which among others is no failure."""
     try:
@@ -260,7 +255,8 @@ async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[tuple
         if not opened:
             raise NoDataError("main_dataset")
         return opened
-    several = [names] if isinstance(names, str | UUID) else _each(names)
-    if not several:
+    refusal = InvalidQueryError(f"datasets={names!r} must be a name or an id, or a list of these.")
+    wanted = dict.fromkeys(several(names, str | UUID, refusal))
+    if not wanted:
         raise InvalidQueryError("datasets names none: give at least one, or leave it out for all.")
-    return list(await asyncio.gather(*[access.find_index(runtime, name, user) for name in several]))
+    return list(await asyncio.gather(*[access.find_index(runtime, name, user) for name in wanted]))

@@ -3,12 +3,13 @@
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeAlias, Union
 
 from overstory import ids
+from overstory.arguments import several
 from overstory.errors import InvalidOptionError
 from overstory.indexing.cleaning import clean, clean_name
 from overstory.models import DEFAULT_WEIGHT
@@ -90,14 +91,9 @@ def tags(node_set: str | Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidOptionError: they are neither a text nor several.
     """
-    return tuple(dict.fromkeys(stripped for tag in _each_tag(node_set) if (stripped := clean(tag).strip())))
-
-
-def _each_tag(node_set: object) -> list[str]:
-    several = [node_set] if isinstance(node_set, str) else node_set
-    if not isinstance(several, Iterable) or not all(isinstance(tag, str) for tag in several):
-        raise InvalidOptionError("node_set", node_set, "a tag or a list of tags")
-    return list(several)
+    refusal = InvalidOptionError("node_set", node_set, "a tag or a list of tags")
+    given = several(node_set, str, refusal)
+    return tuple(dict.fromkeys(stripped for tag in given if (stripped := clean(tag).strip())))
 
 
 def iso_date(value: str | date) -> str:

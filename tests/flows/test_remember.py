@@ -229,6 +229,19 @@ async def test_an_argument_of_another_type_is_refused_by_its_name():
     assert (await datasets.status("north")).documents == 1
 
 
+async def test_documents_and_datasets_may_come_from_a_generator():
+    await remember(["Anna Hofer leads Northstar.", "Luis Ortega tests Bluebird."], "north")
+    first, second = await datasets.documents("north")
+
+    forgotten = await forget("north", document=(one.id for one in (first, second)))
+
+    assert forgotten.documents == 2
+    with pytest.raises(UsageError, match="'north', 7"):
+        await recall("Northstar?", datasets=["north", 7])
+    with pytest.raises(DatasetNotFoundError, match="nowhere"):
+        await recall("Northstar?", datasets=(name for name in ("north", "nowhere")))
+
+
 async def test_half_a_character_in_a_name_finds_nothing():
     await remember("Anna Hofer leads Northstar.", "north")
 
