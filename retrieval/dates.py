@@ -33,10 +33,26 @@ _SHORT_FORMS = _compiled(
     rf"\b{_TO} (?:the )?{_DAY}, {_YEAR}\b",
 )
 """One end of a span that leaves to the other what both share: from 1 to 15 March, between March 1 and 15, 2025."""
-_QUARTERS: Final = ["first", "second", "third", "fourth"]
-_QUARTER = re.compile(
-    rf"\b(?:Q(?P<number>[1-4])|(?P<name>{'|'.join(_QUARTERS)}) quarter)(?: of)?,? {_YEAR}\b", re.IGNORECASE
-)
+_THIRDS: Final = ((1, 4), (5, 8), (9, 12))
+_MONTHS_OF: Final = {
+    **dict.fromkeys(("early", "beginning of", "start of"), _THIRDS[0]),
+    **dict.fromkeys(("mid", "middle of"), _THIRDS[1]),
+    **dict.fromkeys(("late", "end of"), _THIRDS[2]),
+    **dict.fromkeys(("h1", "first half"), (1, 6)),
+    **dict.fromkeys(("h2", "second half"), (7, 12)),
+    **dict.fromkeys(("q1", "first quarter"), (1, 3)),
+    **dict.fromkeys(("q2", "second quarter"), (4, 6)),
+    **dict.fromkeys(("q3", "third quarter"), (7, 9)),
+    **dict.fromkeys(("q4", "fourth quarter"), (10, 12)),
+    "spring": (3, 5),
+    "summer": (6, 8),
+    **dict.fromkeys(("autumn", "fall"), (9, 11)),
+}
+"""The first and the last month of a part of a year. Of a winter nobody knows in which year it begins."""
+_DAYS_OF: Final = dict(zip((*_THIRDS, (1, 6), (7, 12)), ((1, 10), (11, 20), (21, 31), (1, 15), (16, 31)), strict=True))
+"""The same words before a month."""
+_PART = re.compile(rf"\b(?P<part>{'|'.join(_MONTHS_OF)})(?: of|,)?[ -](?:{_MONTH},? )?{_YEAR}\b")
+"""In lower case: so it takes a fifth of the time."""
 _BETWEEN = re.compile(rf"\b(?:between|from)\b.*\b{_TO}\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\bbefore\W+(?:the )?$", re.IGNORECASE)
 _UNTIL = re.compile(r"\b(?:until|till|by|up to)\W+(?:the )?$", re.IGNORECASE)
@@ -119,7 +135,7 @@ def asked_time(question: str) -> AskedTime | None:
 
     `before` and `after` leave the date itself out; `until`, `by`, `since`, `from` and `between` take it in.
     """
-    return _span(question) or _quarter(question) or _single(question)
+    return _span(question) or _part(question) or _single(question)
 
 
 def _single(question: str) -> AskedTime | None:
@@ -155,15 +171,30 @@ def _filled(point: Point, other: Point) -> Point:
     return Point(point.year or other.year, month, point.day)
 
 
-def _quarter(question: str) -> AskedTime | None:
-    """The one quarter of a year that a question names."""
-    found = list(_QUARTER.finditer(question))
+def _part(question: str) -> AskedTime | None:
+    """The one part of a year or month that a question names."""
+    found = list(_parts(question))
     if len(found) != 1 or len(list(_points(question))) > 1:
         return None
-    number, name = found[0]["number"], found[0]["name"]
-    quarter = int(number) if number else _QUARTERS.index(name.lower()) + 1
-    year = int(found[0]["year"])
-    return _bounded(question[: found[0].start()], Point(year, 3 * quarter - 2, None), Point(year, 3 * quarter, None))
+    [(match, first, last)] = found
+    words = match.string[: match.start()]
+    if match["part"] == "end of":
+        words = _BEFORE.sub("until ", words)
+    if match["part"] in {"beginning of", "start of"}:
+        words = _AFTER.sub("since ", words)
+    return _bounded(words, first, last)
+
+
+def _parts(text: str) -> Iterator[tuple[re.Match[str], Point, Point]]:
+    """Each part of a year or month, with its first and last month or day."""
+    for match in _PART.finditer(text.lower()):
+        whole, months = _point(match.groupdict()), _MONTHS_OF[match["part"]]
+        if whole.month is None:
+            first, last = (whole._replace(month=month) for month in months)
+            yield match, first, last
+        elif days := _DAYS_OF.get(months):
+            first, last = (whole._replace(day=day) for day in days)
+            yield match, first, last
 
 
 def _bounded(words: str, first: Point, last: Point) -> AskedTime:
@@ -181,12 +212,21 @@ def _bounded(words: str, first: Point, last: Point) -> AskedTime:
 
 def names_date(text: str, time: AskedTime) -> bool:
     """Whether a text names one of these dates."""
-    return any(_meets(point, time) for _, point in _points(text))
+    return any(_meets(point, time) for _, point in _points(text)) or any(
+        _lies_in(first.first, last.last, time) for _, first, last in _parts(text)
+    )
+
+
+def _lies_in(first: str, last: str, time: AskedTime) -> bool:
+    """Whether a part of a year lies in these dates, or, of a span, overlaps it."""
+    if time.is_span:
+        return time.start <= last and first <= time.end
+    return any(point.year is not None and point.first <= first and last <= point.last for point in time.points)
 
 
 def _meets(point: Point, time: AskedTime) -> bool:
     if time.is_span:
-        return point.year is not None and time.start <= point.last and point.first <= time.end
+        return point.year is not None and _lies_in(point.first, point.last, time)
     return any(
         all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(point, other, strict=True))
         and (point.month, point.day)[other.day is not None] is not None

@@ -65,6 +65,70 @@ def test_a_span_takes_from_its_other_end_what_one_leaves_out(question: str, firs
     assert (time.start, time.end) == (first, last)
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("in spring 2025", "2025-03-01", "2025-05-31"),
+        ("in the summer of 2025", "2025-06-01", "2025-08-31"),
+        ("In Autumn, 2025", "2025-09-01", "2025-11-31"),
+        ("in the fall of 2025", "2025-09-01", "2025-11-31"),
+        ("in the first half of 2025", "2025-01-01", "2025-06-31"),
+        ("in H2 2025", "2025-07-01", "2025-12-31"),
+        ("in early 2026", "2026-01-01", "2026-04-31"),
+        ("in mid-2025", "2025-05-01", "2025-08-31"),
+        ("in late 2025", "2025-09-01", "2025-12-31"),
+        ("at the end of 2025", "2025-09-01", "2025-12-31"),
+        ("in early March 2025", "2025-03-01", "2025-03-10"),
+        ("in mid-March 2025", "2025-03-11", "2025-03-20"),
+        ("at the end of March 2025", "2025-03-21", "2025-03-31"),
+        ("in the second half of March, 2025", "2025-03-16", "2025-03-31"),
+        ("by the end of March 2025", "0000-00-00", "2025-03-31"),
+        ("before the end of March 2025", "0000-00-00", "2025-03-31"),
+        ("before late March 2025", "0000-00-00", "2025-03-20"),
+        ("before summer 2025", "0000-00-00", "2025-05-31"),
+        ("after the summer of 2025", "2025-09-01", "9999-99-99"),
+        ("since the beginning of 2025", "2025-01-01", "9999-99-99"),
+        ("after the start of 2025", "2025-01-01", "9999-99-99"),
+        ("from the beginning of 2025 to the end of March 2025", "2025-01-01", "2025-03-31"),
+    ],
+)
+def test_a_part_of_a_year_or_month_is_from_its_first_to_its_last_day(question: str, first: str, last: str) -> None:
+    time = asked_time(f"What happened {question}?")
+
+    assert time is not None
+    assert (time.start, time.end) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["in winter 2025", "in spring", "in spring March 2025", "between spring 2025 and autumn 2025", "to end it in 2025"],
+)
+def test_what_is_no_one_part_of_a_year_is_none(question: str) -> None:
+    time = asked_time(f"What happened {question}?")
+
+    assert time is None or not time.is_span
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "named"),
+    [
+        ("in spring 2025", "The launch is planned for spring 2025.", True),
+        ("in spring 2025", "It was decided on 3 April 2025.", True),
+        ("in spring 2025", "The launch is planned for autumn 2025.", False),
+        ("in 2025", "The budget of Q2 2025 was approved.", True),
+        ("in 2024", "The budget of Q2 2025 was approved.", False),
+        ("on 3 April 2025", "The budget of Q2 2025 was approved.", False),
+        ("after 2024", "It was announced in early 2025.", True),
+        ("before 2025", "It was announced in early 2025.", False),
+    ],
+)
+def test_a_text_may_name_a_part_of_a_year(question: str, text: str, named: bool) -> None:
+    time = asked_time(f"What was decided {question}?")
+
+    assert time is not None
+    assert names_date(text, time) is named
+
+
 def test_numbers_that_are_no_days_make_no_span() -> None:
     time = asked_time("Who moved from 3 to 5 people in March 2025?")
 
