@@ -12,7 +12,7 @@ from overstory.cli.performing import finish, perform, remark
 from overstory.cli.terminal import output
 
 ModeName = Literal["plain", "adaptive"]
-SearchTypeName = Literal[
+SEARCH_TYPES = (
     "GRAPH_COMPLETION",
     "HYBRID_COMPLETION",
     "GRAPH_COMPLETION_COT",
@@ -25,8 +25,19 @@ SearchTypeName = Literal[
     "CHUNKS",
     "CHUNKS_LEXICAL",
     "SUMMARIES",
-]
+)
 """The names of `SearchType`, written out so that `overstory --help` loads nothing."""
+
+
+def _search_type(typed: str) -> str:
+    """The name as documented, however it is typed."""
+    if typed.upper() not in SEARCH_TYPES:
+        raise typer.BadParameter(f"{typed!r} is not one of {', '.join(SEARCH_TYPES)}.")
+    return typed.upper()
+
+
+def _search_types(incomplete: str) -> list[str]:
+    return [name.lower() if incomplete.islower() else name for name in SEARCH_TYPES]
 
 
 def recall(
@@ -46,7 +57,14 @@ def recall(
         bool, typer.Option("--index", help="Put the map in front: the root and the nearest areas.")
     ] = False,
     search_type: Annotated[
-        SearchTypeName, typer.Option("--type", case_sensitive=False, help="How to look for an answer.")
+        str,
+        typer.Option(
+            "--type",
+            metavar=f"<{'|'.join(SEARCH_TYPES)}>",
+            help="How to look for an answer.",
+            autocompletion=_search_types,
+            parser=_search_type,
+        ),
     ] = "GRAPH_COMPLETION",
     top_k: Annotated[int, typer.Option("--top-k", metavar="N", help="How many connections or passages are read.")] = 15,
     budget: Annotated[

@@ -198,6 +198,7 @@ def test_a_whole_dataset_is_not_forgotten_by_a_slip(run: Any, indexed: str) -> N
         (("recall", " ", "--dataset", "north"), 2, "overstory: "),
         (("recall", "Northstar", "--dataset", "north", "--top-k", "0"), 2, "top_k=0"),
         (("recall", "Northstar", "--dataset", "north", "--type", "GUESS"), 2, "'--type'"),
+        (("recall", "?", "--type", "Guess"), 2, "'Guess' is not one of GRAPH_COMPLETION, HYBRID_COMPLETION, "),
         (("tree", "--dataset", "north", "--generation", "9"), 2, "Generation 9"),
         (("forget", "--dataset", "north", "--document", "9.md"), 2, "no document '9.md'"),
         (("remember",), 2, "PATH"),
@@ -539,6 +540,12 @@ def test_without_an_index_the_next_command_makes_one(run: Any, notes: Path) -> N
     assert (asked.exit_code, checked.exit_code) == (3, 0)
     assert "overstory improve --dataset north --index" in asked.stdout
     assert checked.stdout.startswith("north has no index yet.")
+
+
+def test_a_search_type_may_be_typed_in_lower_case(run_json: Any, indexed: str) -> None:
+    found = run_json("recall", "Northstar", "--dataset", indexed, "--type", "chunks")
+
+    assert {result["query_type"] for result in found["results"]} == {"CHUNKS"}
 
 
 def test_nothing_found_says_where_to_look(run: Any, indexed: str) -> None:

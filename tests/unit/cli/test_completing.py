@@ -64,6 +64,7 @@ def test_names_of_datasets_complete(run: Any, home: Path, notes: Path, executabl
 def test_commands_and_options_complete(home: Path, executable: Path, shell: str) -> None:
     assert "--only-context" in complete(executable, home, shell, "recall", "--only")
     assert "HYBRID_COMPLETION" in complete(executable, home, shell, "recall", "why", "--type", "HYB")
+    assert "hybrid_completion" in complete(executable, home, shell, "recall", "why", "--type", "hyb")
 
 
 def test_sources_of_documents_complete(run: Any, home: Path, notes: Path, executable: Path) -> None:
