@@ -300,17 +300,26 @@ async def _budget(runtime: Runtime, max_calls: int | None, max_cost_usd: float |
         raise InvalidOptionError("max_calls", max_calls, "use a whole number of at least 0")
     if max_cost_usd is not None and not max_cost_usd >= 0:
         raise InvalidOptionError("max_cost_usd", max_cost_usd, "use a number of at least 0")
-    if max_cost_usd is None:
-        return Budget(max_calls=max_calls)
-    models = runtime.settings.models
-    at_most = await asyncio.to_thread(runtime.writer.cost_usd, models.context_tokens, models.output_tokens)
+    return Budget(
+        max_calls=max_calls,
+        max_cost_usd=max_cost_usd,
+        expected_usd=0.0 if max_cost_usd is None else await _text_ceiling_usd(runtime),
+        calls_a_text=runtime.writer.calls_a_chunk,
+    )
+
+
+async def _text_ceiling_usd(runtime: Runtime) -> float:
+    """
+    Raises:
+        ConfigurationError: a price is not known.
+    """
+    at_most = await asyncio.to_thread(runtime.writer.text_ceiling_usd)
     if at_most is None:
         raise ConfigurationError(
-            f"No price is known for {models.model}: set LLM_INPUT_USD_PER_MILLION and LLM_OUTPUT_USD_PER_MILLION, "
-            "or use max_calls."
+            f"No price is known for {' or '.join(runtime.settings.models.chunk_models)}: set LLM_INPUT_USD_PER_MILLION "
+            "and LLM_OUTPUT_USD_PER_MILLION, which are those of LLM_MODEL, or use max_calls."
         )
-    attempts = runtime.settings.index.write_attempts
-    return Budget(max_calls=max_calls, max_cost_usd=max_cost_usd, expected_usd=attempts * at_most)
+    return runtime.settings.index.write_attempts * at_most
 
 
 async def _start(flow: str, opened: OpenDataset, user: User, **parameters: object) -> IndexResult:

@@ -111,6 +111,10 @@ class ModelWriter:
     def input_tokens(self) -> int:
         return input_tokens(self._settings)
 
+    @property
+    def calls_a_chunk(self) -> int:
+        return len(self._settings.chunk_models)
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         """See `Writer.read_chunk`: one call, or two where the settings name a model for summaries."""
         usage = Usage()
@@ -145,6 +149,12 @@ class ModelWriter:
         """See `Writer.cost_usd`: by the settings, else by litellm's table."""
         price = price_of(self.model, self._settings)
         return None if price is None else price.cost(prompt_tokens, completion_tokens)
+
+    def text_ceiling_usd(self) -> float | None:
+        """See `Writer.text_ceiling_usd`: a chunk's calls, each with a full window; an area takes one of them."""
+        prices = [price_of(model, self._settings) for model in self._settings.chunk_models]
+        window = self._settings.context_tokens, self._settings.output_tokens
+        return None if None in prices else sum(price.cost(*window) for price in prices if price)
 
     def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:
         """See `Writer.answer`."""

@@ -74,6 +74,11 @@ class ModelSettings(_Part):
         default=None, ge=0, description="LLM_OUTPUT_USD_PER_MILLION: price, where litellm knows none."
     )
 
+    @property
+    def chunk_models(self) -> tuple[str, ...]:
+        """Those that read a chunk, a call each."""
+        return (self.model, self.summarization_model) if self.summarization_model else (self.model,)
+
 
 class EmbeddingSettings(_Part):
     model: str = Field(

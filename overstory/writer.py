@@ -97,6 +97,11 @@ class Writer(Protocol):
         """How long the inputs of one area may be in all."""
         ...
 
+    @property
+    def calls_a_chunk(self) -> int:
+        """How many calls `read_chunk` makes, repeated tries left out; those of rules count as one."""
+        ...
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         """Extract the graph of a chunk and summarise it.
 
@@ -128,6 +133,10 @@ class Writer(Protocol):
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """What so many tokens cost; None when no price is known, 0 without a model."""
+        ...
+
+    def text_ceiling_usd(self) -> float | None:
+        """What the calls for one chunk or area cost at most, each tried once; None when a price is not known."""
         ...
 
     def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:

@@ -21,18 +21,20 @@ class Budget:
     cost_usd: float = 0.0
     expected_usd: float = 0.0
     """What one text may cost at most, repeated tries included: those in flight count with it."""
+    calls_a_text: int = 1
+    """At most, repeated tries left out."""
     _open: int = 0
     _lent: list["Part"] = field(default_factory=list)
     _spent: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def take(self) -> None:
-        """Take the right to ask for one text; waits while those in flight may still use up what is left.
+    async def take(self, calls: int = 1) -> None:
+        """Take the right to ask for one text, in so many calls; waits while those in flight may still use up what is left.
 
         Raises:
             BudgetExceededError: the cap would be passed.
         """
         while True:
-            if self._calls_left < 1:
+            if self._calls_left < calls:
                 raise BudgetExceededError(f"max_calls={self.max_calls}", self.calls)
             if (self._open + 1) * self.expected_usd <= self._usd_left:
                 break
@@ -40,11 +42,11 @@ class Budget:
                 raise BudgetExceededError(f"max_cost_usd={self.max_cost_usd:g}", self.calls)
             self._spent.clear()
             await self._spent.wait()
-        self.calls += 1
+        self.calls += calls
         self._open += 1
 
     def spend(self, usage: Usage) -> None:
-        """Say what a call that was taken has cost."""
+        """Say what the calls for a text that was taken have cost."""
         self._open -= 1
         self.cost_usd += usage.cost_usd or 0.0
         self._spent.set()
@@ -55,10 +57,11 @@ class Budget:
         Waits while what is left is too little and others may give back. So the cap holds for all together, and nobody
         stops for what another one does not use up.
         """
-        while self._lent and (texts > self._calls_left or texts * self.expected_usd > self._usd_left):
+        most = texts * self.calls_a_text
+        while self._lent and (most > self._calls_left or texts * self.expected_usd > self._usd_left):
             self._spent.clear()
             await self._spent.wait()
-        calls = int(min(texts, self._calls_left))
+        calls = int(min(most, self._calls_left))
         usd = min(texts * self.expected_usd, self._usd_left)
         part = Part(budget=self._with_no_more_than(calls, usd), calls=calls, cost_usd=usd)
         self._lent.append(part)

@@ -191,7 +191,7 @@ async def _unread(tenant: Tenant, chunk_ids: Sequence[UUID]) -> list[DocumentChu
 
 async def _read(writer: Writer, chunk: DocumentChunk, document: Document | None, budget: Budget) -> ChunkReading:
     title = document.title if document else ""
-    await budget.take()
+    await budget.take(writer.calls_a_chunk)
     usage = Usage()
     try:
         reading = await writer.read_chunk(ChunkInput(text=chunk.text, title=title, occurred_at=chunk.occurred_at))

@@ -39,6 +39,10 @@ class OfflineWriter:
     def input_tokens(self) -> int:
         return _MOST_INPUT_TOKENS
 
+    @property
+    def calls_a_chunk(self) -> int:
+        return 1
+
     async def read_chunk(self, chunk: ChunkInput) -> ChunkReading:
         if len(chunk.text) > _LONG_TEXT:
             return await asyncio.to_thread(read_text, chunk.text)
@@ -56,6 +60,9 @@ class OfflineWriter:
         return 0, 0
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        return 0.0
+
+    def text_ceiling_usd(self) -> float | None:
         return 0.0
 
     async def answer(self, prompt: str, *, system_prompt: str | None, usage: Usage) -> AsyncIterator[str]:

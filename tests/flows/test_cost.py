@@ -133,6 +133,46 @@ async def test_a_cap_holds_for_chunks_that_an_earlier_run_left(model: ScriptedMo
     assert len(model.chats) == 20 + finished.buckets + 1
 
 
+@pytest.fixture
+def two_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the second one litellm's table has the price."""
+    monkeypatch.setenv("LLM_SUMMARIZATION_MODEL", "openai/gpt-4o")
+
+
+async def leave_chunks(model: ScriptedModelServer, count: int) -> None:
+    model.when(fail(500))
+    with pytest.raises(ModelError):
+        await remember(notes(count))
+    model.behave()
+    model.forget()
+
+
+async def test_a_cap_counts_both_calls_for_a_chunk(model: ScriptedModelServer, two_models: None):
+    await leave_chunks(model, 8)
+
+    stopped = await improve(max_calls=5)
+
+    assert len(model.chats) == stopped.model_calls == 4
+    assert stopped.completed_chunks == 2
+
+
+async def test_a_cap_in_money_holds_for_both_models_of_a_chunk(
+    model: ScriptedModelServer, two_models: None, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("LLM_INPUT_USD_PER_MILLION", "LLM_OUTPUT_USD_PER_MILLION"):
+        monkeypatch.setenv(name, "0")
+    await leave_chunks(model, 8)
+    monkeypatch.setenv("LLM_SUMMARIZATION_MODEL", "openai/nobody-knows-its-price")
+    with pytest.raises(ConfigurationError, match="nobody-knows-its-price"):
+        await improve(max_cost_usd=0.11)
+    monkeypatch.setenv("LLM_SUMMARIZATION_MODEL", "openai/gpt-4o")
+
+    stopped = await improve(max_cost_usd=0.11)
+
+    assert 0 < stopped.completed_chunks < 8
+    assert 0 < stopped.usage.cost_usd <= 0.11
+
+
 @pytest.mark.parametrize("index", [False, True])
 async def test_what_a_cap_let_be_read_is_counted(model: ScriptedModelServer, priced: None, monkeypatch, index: bool):
     monkeypatch.setenv("OVERSTORY_BATCH_SIZE", "4")

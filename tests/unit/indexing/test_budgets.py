@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given, settings
@@ -97,6 +98,17 @@ async def test_what_is_lent_is_not_taken_here():
         await budget.take()
     budget.give_back(part, calls=0, cost_usd=0.0)
     await budget.take()
+
+
+async def test_a_text_of_several_calls_takes_all_of_them_or_none():
+    budget = Budget(max_calls=7, calls_a_text=2)
+    part = await budget.lend(2)
+
+    await budget.take(2)
+
+    with pytest.raises(BudgetExceededError, match="max_calls=7 after 2 calls"):
+        await budget.take(2)
+    assert await use(part, 9) == (4, ANY)
 
 
 async def test_without_caps_a_part_only_counts():
