@@ -98,6 +98,8 @@ _SCALE = re.compile(
 _AFTERNOON = re.compile(r"(?<!\d)(\d{1,2})(?:[:.]\d\d)?\s*p\.?m\b", re.IGNORECASE)
 _CLOCK = re.compile(r"(?<!\d)(1[3-9]|2[0-3])[:.h]\d\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_LONGEST_SCALED = 20
+"""Characters of a number before a word such as `million`."""
 _NOON = 12
 _CENTURY = 2000
 
@@ -182,7 +184,7 @@ def _runs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for match in _RUN.finditer(text):
         forms = _meanings(match.group())
         scale = _SCALE.match(text, match.end())
-        if scale:
+        if scale and len(match.group()) <= _LONGEST_SCALED:
             forms += tuple(_scaled(form, _SCALES[scale.group(1).casefold()]) for form in forms)
         dot = text[match.end() : match.end() + 1] == "." and _DECIMAL.fullmatch(match.group())
         yield match.group() + "." * bool(dot), forms
@@ -190,8 +192,8 @@ def _runs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _meanings(run: str) -> tuple[str, ...]:
     if run.isdigit():
-        return (str(int(run)),)
-    forms = [str(int(re.sub(r"\D", "", run)))] if _GROUPED.fullmatch(run) else []
+        return (_whole(run),)
+    forms = [_whole(re.sub(r"\D", "", run))] if _GROUPED.fullmatch(run) else []
     if decimal := _DECIMAL.fullmatch(run):
         forms.append(_decimal(decimal.group(1), decimal.group(2)))
     return tuple(forms)
@@ -199,7 +201,12 @@ def _meanings(run: str) -> tuple[str, ...]:
 
 def _decimal(whole: str, fraction: str) -> str:
     fraction = fraction.rstrip("0")
-    return f"{int(whole)}.{fraction}" if fraction else str(int(whole))
+    return f"{_whole(whole)}.{fraction}" if fraction else _whole(whole)
+
+
+def _whole(digits: str) -> str:
+    """Without leading zeros; `int` refuses more than some thousand digits, which a model that repeats itself writes."""
+    return digits.lstrip("0") or "0"
 
 
 def _scaled(form: str, scale: int) -> str:
@@ -210,7 +217,7 @@ def _scaled(form: str, scale: int) -> str:
 
 
 def _parts(run: str) -> tuple[str, ...]:
-    return tuple(str(int(part)) for part in re.findall(r"\d+", run))
+    return tuple(map(_whole, re.findall(r"\d+", run)))
 
 
 def _named_days(text: str) -> Iterator[tuple[str, list[Day]]]:

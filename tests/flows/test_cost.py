@@ -1,5 +1,7 @@
 """What a build will cost, and where it stops."""
 
+import json
+
 import pytest
 
 from overstory import datasets, global_context_index_pipeline, improve, remember
@@ -201,3 +203,14 @@ async def test_a_cap_of_one_call_comes_to_an_end_though_every_text_is_a_fallback
 
     assert [run.status for run in runs] == [IndexStatus.STOPPED] * 3 + [IndexStatus.PUBLISHED]
     assert runs[-1].degraded == runs[-1].buckets + 1 == 4
+
+
+async def test_a_model_that_repeats_digits_without_end_costs_its_tries_and_not_the_build(model: ScriptedModelServer):
+    await remember(notes(8))
+    endless = {"text": f"It cost {'9' * 5_000} million euros.", "inputs": [1]}
+    answer = {"categories": [{"name": "Money", "topics": ["cost"]}], "facts": [endless]}
+    model.when(say(json.dumps(answer)), schema="AreaAnswer")
+
+    index = (await improve(build_global_context_index=True)).index
+
+    assert (index.status, index.degraded) == (IndexStatus.PUBLISHED, index.buckets + 1)

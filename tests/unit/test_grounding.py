@@ -103,3 +103,13 @@ def test_no_text_breaks_it_and_a_text_grounds_itself(text, other):
     ungrounded(text, [other])
 
     assert ungrounded(text, [text]) == []
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "{} million", "1.{}", "{}.5", "1.{} million", "3:{}", "1,234,{}", "00{}", "{}²"]
+)
+def test_digits_that_a_model_repeats_without_end_are_a_number(form):
+    number = form.format("9" * 5_000)
+
+    assert ungrounded(f"It cost {number} euros.", ["It cost 12 euros."])
+    assert ungrounded(f"It cost {number} euros.", [f"It cost {number} euros."]) == []
