@@ -17,6 +17,7 @@ from overstory.indexing.extracting import embed_texts
 from overstory.indexing.pending import lowest_buckets
 from overstory.indexing.removing import remove_chunks
 from overstory.indexing.rendering import render_area
+from overstory.indexing.searching import is_found
 from overstory.models import (
     FORGETTING,
     AreaContent,
@@ -248,6 +249,5 @@ class _OwnWords:
     async def _only_here(self, word: str) -> bool:
         """No document that stays has it."""
         if word not in self._answers:
-            hits = await self._tenant.search_text(DocumentChunk, word, len(self._chunk_ids) + 1)
-            self._answers[word] = not {h.key for h in hits} - self._chunk_ids
+            self._answers[word] = not await is_found(self._tenant, DocumentChunk, word, self._chunk_ids)
         return self._answers[word]

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from overstory.columns import Form, columns_of
 from overstory.indexing.rendering import BUCKET_HEADING, EARLIER, FACTS_HEADING, ROOT_HEADING
+from overstory.indexing.searching import is_found
 from overstory.models import (
     COMPLETE,
     FORGETTING,
@@ -77,8 +78,7 @@ async def own_words(tenant: Tenant, document_ids: Sequence[UUID]) -> list[str]:
     for word in sorted(found, key=lambda w: (-len(w), w)):
         if len(own) == MOST_WORDS:
             break
-        hits = await tenant.search_text(DocumentChunk, word, len(chunk_ids) + 1)
-        if not {hit.key for hit in hits} - chunk_ids:
+        if not await is_found(tenant, DocumentChunk, word, chunk_ids):
             own.append(word)
     return [spelling for word in own for spelling in sorted(spellings[word])]
 
@@ -124,8 +124,7 @@ async def prove(tenant: Tenant, manifest: Manifest, words: Collection[str]) -> F
         rows[kind.__name__], found[f"{kind.__name__} rows"], within = await _search_rows(tenant, kind, sought)
         inside |= within
     for kind in TEXT_KINDS:
-        hits = {word for word in sought if await tenant.search_text(kind, word, 1)}
-        found[f"words of {kind.__name__}"] = hits
+        found[f"words of {kind.__name__}"] = {word for word in sought if await is_found(tenant, kind, word)}
     # What is a part of a word of another document, or of a name of ours, stands in the files by right.
     beside = folded(await tenant.beside_rows())
     left = [word for word in sought if word not in inside and word not in beside]

@@ -149,7 +149,8 @@ class Tenant(Protocol):
         """The rows that share words with a query, by falling BM25, ties by key.
 
         Words are compared without case, Chinese, Japanese and Korean by pairs of characters; stop words of
-        the query are left out. A query without words finds nothing.
+        the query are left out. A query without words finds nothing. A store may bring words to a stem, so that it
+        finds rows that have another form of a word as well.
 
         Args:
             kind: one of `models.TEXT_KINDS`.

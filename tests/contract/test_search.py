@@ -268,6 +268,14 @@ async def test_words_of_other_scripts_are_found(tenant, text, query):
     assert [hit.key for hit in hits] == [wanted]
 
 
+async def test_a_word_is_found_and_beside_it_other_forms_of_it_at_most(tenant):
+    exact, form, *_ = await _put_chunks(tenant, "the organization", "an organ", "orange groves", *FILLER)
+
+    hits = {hit.key for hit in await tenant.search_text(DocumentChunk, "organization", 10)}
+
+    assert {exact} <= hits <= {exact, form}
+
+
 async def test_search_by_words_follows_every_write(tenant):
     replaced, patched, deleted = (row(TextSummary, tenant.dataset_id, text="lantern") for _ in range(3))
     await tenant.put([replaced, patched, deleted])

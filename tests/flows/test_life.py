@@ -1,6 +1,7 @@
 """An index that changes: growth, edits, forgetting, rebuild, rollback, two writers."""
 
 import asyncio
+import json
 import os
 import random
 from pathlib import Path
@@ -18,7 +19,7 @@ from overstory.errors import (
 )
 from overstory.results import IndexStatus
 from overstory.runtime import open_dataset
-from overstory.testing import ScriptedModelServer
+from overstory.testing import ScriptedModelServer, say
 from tests.flows.conftest import notes
 
 CANARY = "zorblaxite"
@@ -400,6 +401,38 @@ async def test_the_proof_names_what_it_finds_in_conversations_too():
 
     assert "sessions.db" in " ".join(proof.found)
     assert proof.words_found == (CANARY,)
+
+
+async def test_another_form_of_a_word_is_no_trace_of_it():
+    await remember([*documents(3), SourceDocument("Luis Ortega plays the organ in Porto.", source="organ.md")])
+    await remember(SourceDocument("The organization of the feast is in Porto.", source="c.md"))
+
+    result = await forget("main_dataset", document="c.md", prove=True)
+    proof = await datasets.prove_forgotten("main_dataset", ["organization"])
+    there = await datasets.prove_forgotten("main_dataset", ["organ", "organ Granada"])
+
+    assert (proof.found, result.proof.found) == ((), ())
+    assert result.proof.words == 2
+    assert there.words_found == ("organ",)
+
+
+async def test_a_fact_with_a_word_of_a_forgotten_document_goes_though_others_have_a_form_of_it(
+    model: ScriptedModelServer,
+):
+    organ = SourceDocument("Luis Ortega plays the organ in Porto.", source="a.md")
+    await remember([organ, SourceDocument("The organization of the feast is in Porto.", source="b.md")])
+    draft = {
+        "categories": [{"name": "People", "topics": ["Luis Ortega"]}],
+        "facts": [{"text": "Luis Ortega plays for the organization in Porto.", "inputs": [1]}],
+    }
+    model.when(say(json.dumps(draft)), schema="AreaAnswer")
+    await build()
+    before = await index_texts()
+
+    await forget("main_dataset", document="b.md")
+
+    assert "organization" in before
+    assert "organization" not in await index_texts()
 
 
 @pytest.mark.parametrize("word", ["Zörblaxité", "ZÖRBLAXITÉ", "zo\u0308rblaxite\u0301", "Ёлочник", "東京都庁"])
