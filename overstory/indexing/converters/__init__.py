@@ -48,9 +48,8 @@ _BY_EXTENSION = {
     ".tsv": data.from_csv,
     ".json": data.from_json,
     ".ipynb": data.from_json,
-    ".jsonl": data.from_json_lines,
-    ".ndjson": data.from_json_lines,
 }
+_BY_LINES = (".jsonl", ".ndjson")
 _MAIL = {".eml": mail.from_mail, ".mbox": mail.from_mbox}
 _PDF_HEADER_WITHIN_BYTES = 1_024
 
@@ -81,8 +80,11 @@ def _from_text(content: bytes, source: str) -> Converted:
     extension = PurePosixPath(source).suffix.lower()
     if extension in _MAIL:
         return _MAIL[extension](content, source)
-    text = clean(decode(content, source, markup.declared_encoding(content)))
+    decoded = decode(content, source, markup.declared_encoding(content))
+    text = clean(decoded)
     if markup.is_html(text):
         return markup.from_html(text)
+    if extension in _BY_LINES:
+        return data.from_json_lines(decoded)
     converter = _BY_EXTENSION.get(extension)
     return converter(text) if converter else Converted(text=text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from overstory.indexing.cleaning import clean
 from overstory.indexing.converters.converted import Converted
 from overstory.indexing.converters.markup import first_heading, from_plain
 
@@ -15,6 +16,7 @@ _DELIMITERS = ",;\t|"
 _SNIFFED_CHARACTERS = 16_384
 _NUMBER = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*%?")
 _EMPTY_LINES = re.compile(r"\n{3,}")
+_LINE_END = re.compile(r"\r\n?|\n")
 _BORDER = object()
 
 
@@ -49,8 +51,13 @@ def from_json(text: str) -> Converted:
 
 
 def from_json_lines(text: str) -> Converted:
-    """A record a paragraph; a line that is no JSON stays as it is."""
-    return Converted(text="\n\n".join(from_json(line).text for line in text.splitlines() if line.strip()))
+    """A record a paragraph; a line that is no JSON stays as it is.
+
+    Args:
+        text: not cleaned, since that makes line ends of what is none here (U+2028 within a string).
+    """
+    lines = map(clean, _LINE_END.split(text))
+    return Converted(text="\n\n".join(from_json(line).text for line in lines if line.strip()))
 
 
 def _rows(text: str) -> list[list[str]] | None:
@@ -74,7 +81,8 @@ def _line(row: list[str], names: list[str]) -> str:
 
 
 def _parse(text: str) -> Json:
-    return json.loads(text, object_pairs_hook=_Pairs)
+    """With line ends within strings, which cleaning makes of U+2028 and its like."""
+    return json.loads(text, object_pairs_hook=_Pairs, strict=False)
 
 
 def _flat(value: Json) -> Iterator[str]:

@@ -214,6 +214,14 @@ def test_a_bad_line_of_json_lines_is_kept_among_the_good() -> None:
     assert text_of('{"a": 1}\n{"a": \n{"a": 3}\n', "a.jsonl") == 'a: 1\n\n{"a": \n\na: 3'
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_separators_of_lines_within_json_strings_end_no_record(separator: str) -> None:
+    record = f'{{"said": "One.{separator}Two.", "by": "Ruta"}}'
+
+    assert text_of(record, "a.json").splitlines() == ["said: One.", "Two.", "by: Ruta"]
+    assert text_of(f"{record}\r\n{record}\n", "a.jsonl") == "\n\n".join(["said: One.\nTwo.\nby: Ruta"] * 2)
+
+
 def test_a_notebook_is_its_cells_with_what_they_printed() -> None:
     notebook = (
         '{"nbformat": 4, "cells": [{"cell_type": "markdown", "source": ["# Notes\\n", "Text."]}, '
