@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from overstory.indexing import remote
@@ -48,7 +48,7 @@ def source_key(given: str | os.PathLike[str]) -> str:
 def local_path(given: str | os.PathLike[str]) -> Path | None:
     """The absolute path, links kept as they are; None when it is a URL of elsewhere."""
     if isinstance(given, str) and remote.is_url(given):
-        return Path(url2pathname(unquote(urlsplit(given).path))) if _is_file_url(given) else None
+        return Path(url2pathname(urlsplit(given).path)) if _is_file_url(given) else None
     return Path(os.path.abspath(os.path.expanduser(os.fspath(given))))
 
 

@@ -219,6 +219,16 @@ async def test_a_file_has_one_key_however_it_is_reached(tmp_path: Path, monkeypa
     assert keys == {source_key("a/1.txt")} == {f"{folder}/a/1.txt"}
 
 
+@pytest.mark.parametrize("name", ["100%25 sure.txt", "a%20b.txt", "50%.txt", "plain.txt", "Zoë #1?.txt"])
+async def test_the_url_of_a_file_is_decoded_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(TEXT, encoding="utf-8")
+
+    [document] = await read(path.as_uri())
+
+    assert (document.source, document.text) == (path.as_posix(), TEXT)
+
+
 async def test_files_of_one_name_in_two_folders_have_keys_of_their_own(tmp_path: Path) -> None:
     first, second = folder_of_notes(tmp_path / "x"), folder_of_notes(tmp_path / "y")
 
