@@ -91,11 +91,14 @@ def row_key(bucket: UUID, valid_from: int) -> UUID:
     return make_id("row", bucket, valid_from)
 
 
-@lru_cache(maxsize=65_536)
-def normalize_name(name: str) -> str:
-    """What two spellings of one name have in common: NFKC, case, spacing, edge punctuation."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
+def fold(text: str) -> str:
+    """What two spellings of one text have in common: NFKC, case, spacing, edge punctuation."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(_EDGE_PUNCTUATION) or folded.strip()
+
+
+normalize_name = lru_cache(maxsize=65_536)(fold)
+"""The same of a name, which is asked for often."""
 
 
 def text_hash(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Generic
 from overstory import prompts
 from overstory.checks import check_summary
 from overstory.errors import ConfigurationError, ModelInputError, ModelOutputError, ModelRefusedError
-from overstory.ids import normalize_name
+from overstory.ids import fold, normalize_name
 from overstory.llm import Gateway, price_of
 from overstory.models import Category, ChunkGraph, Mention, Relation, Usage
 from overstory.obedience import obeys
@@ -296,7 +296,7 @@ def _draft(answer: AreaAnswer) -> AreaDraft:
 
 def _graph(answer: GraphAnswer | ChunkAnswer, chunk: ChunkInput) -> ChunkGraph:
     """The graph without names that the chunk does not say or orders to be named, and relations between the others."""
-    said = normalize_name(f"{chunk.text}\n{_heading(chunk)}")
+    said = fold(f"{chunk.text}\n{_heading(chunk)}")
     mentions: dict[str, Mention] = {}
     for entity in answer.entities:
         if (name := _line(entity.name)) and _occurs(name, said) and not obeys(name, [chunk.text]):

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from overstory.ids import normalize_name
 from overstory.models import Category
 from overstory.offline.dates import DATE as DATE_PATTERN
 from overstory.offline.entities import find_entities
 from overstory.offline.kinds import ORGANISATION, PERSON, PLACE, kind_of
-from overstory.offline.names import Spot, key_of
+from overstory.offline.names import Spot
 from overstory.offline.sentences import Sentence, split_sentences
 from overstory.offline.terms import stem, words_of
 from overstory.tokens import estimate_tokens
@@ -68,7 +69,7 @@ def _from_inputs(task: AreaTask) -> list[Category]:
     for name in names:
         spots = [Spot(name, n, at, at + len(name)) for n, text in enumerate(texts) if (at := text.find(name)) >= 0]
         if spots and not _is_date(name):
-            topics_of.setdefault(_category_of(name, spots, texts), {}).setdefault(key_of(name), name)
+            topics_of.setdefault(_category_of(name, spots, texts), {}).setdefault(normalize_name(name), name)
     return [Category(name=c, topics=tuple(topics_of[c].values())) for c in ORDER if c in topics_of]
 
 

@@ -8,12 +8,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from overstory.ids import normalize_name
 from overstory.models import Mention
 from overstory.offline.dates import YEAR, date_spans
 from overstory.offline.kinds import DATE as DATE_KIND
 from overstory.offline.kinds import THING, kind_of
 from overstory.offline.languages import is_german
-from overstory.offline.names import Line, Spot, key_of, line_of, merge_short_forms, names_in
+from overstory.offline.names import Line, Spot, line_of, merge_short_forms, names_in
 from overstory.offline.phrases import phrases_in
 from overstory.offline.sentences import Sentence, shorten, without_addresses
 
@@ -41,7 +42,7 @@ def find_entities(sentences: Sequence[Sentence]) -> Found:
     dates = [spot for number, line in enumerate(lines) for spot in _dates(line.text, number)]
     names = _apart(merge_short_forms(names_in(lines, nouns_have_capitals=german)), dates)
     chosen = _prominent(names, _MAX_NAMES) + _prominent(dates, _MAX_DATES)
-    free = MAX_MENTIONS - len({key_of(spot.name) for spot in chosen})
+    free = MAX_MENTIONS - len({normalize_name(spot.name) for spot in chosen})
     phrases = phrases_in(lines, [*names, *dates], nouns_have_capitals=german, limit=free)
     kinds = {**dict.fromkeys((s.name for s in dates), DATE_KIND), **dict.fromkeys((s.name for s in phrases), THING)}
     named = _by_spelling([*chosen, *phrases])
@@ -73,7 +74,7 @@ def _prominent(spots: list[Spot], limit: int) -> list[Spot]:
     """All spots of the names that stand most often; longer names first among equals."""
     by_name: dict[str, list[Spot]] = {}
     for spot in spots:
-        by_name.setdefault(key_of(spot.name), []).append(spot)
+        by_name.setdefault(normalize_name(spot.name), []).append(spot)
     best = sorted(by_name, key=lambda key: -len(by_name[key]) - 0.5 * (" " in key))[:limit]
     return [spot for key in best for spot in by_name[key]]
 
@@ -82,7 +83,7 @@ def _by_spelling(spots: list[Spot]) -> dict[str, list[Spot]]:
     """The spots of each mention, under the spelling that comes first."""
     spelled: dict[str, tuple[str, list[Spot]]] = {}
     for spot in spots:
-        spelled.setdefault(key_of(spot.name), (spot.name, []))[1].append(spot)
+        spelled.setdefault(normalize_name(spot.name), (spot.name, []))[1].append(spot)
     return {name: [Spot(name, s.sentence, s.start, s.end) for s in own] for name, own in spelled.values()}
 
 

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from overstory.ids import normalize_name
@@ -45,10 +44,6 @@ class Line(NamedTuple):
     tokens: list[Token]
     is_title: bool
     """A heading, or written like one, where capitals mean little."""
-
-
-key_of = lru_cache(maxsize=20_000)(normalize_name)
-"""The normalised name; asked for often."""
 
 
 def line_of(text: str, is_heading: bool = False) -> Line:
@@ -94,8 +89,8 @@ def names_in(lines: Sequence[Line], *, nouns_have_capitals: bool = False) -> lis
             sure = not line.is_title and (len(run) > 1 or _stands_alone(line, run[0], lowered, inside))
             (spots if sure or _part_of_heading(line, run) else doubtful).append(spot)
         spots.extend(_quoted(line, number))
-    known = {key_of(spot.name) for spot in spots}
-    spots += [spot for spot in doubtful if key_of(spot.name) in known]
+    known = {normalize_name(spot.name) for spot in spots}
+    spots += [spot for spot in doubtful if normalize_name(spot.name) in known]
     return _outermost(spots)
 
 

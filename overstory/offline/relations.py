@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from operator import attrgetter
 
+from overstory.ids import normalize_name
 from overstory.models import Relation
 from overstory.offline.entities import Found
-from overstory.offline.names import Line, Spot, key_of
+from overstory.offline.names import Line, Spot
 from overstory.offline.sentences import shorten
 from overstory.offline.words import COMMON_VERBS, word_set
 
@@ -32,7 +33,7 @@ def find_relations(found: Found) -> tuple[Relation, ...]:
     candidates = [relation for number, spots in together for relation in _pairs(found.lines[number], list(spots))]
     chosen: dict[tuple[str, str], Relation] = {}
     for relation in sorted(candidates, key=lambda r: r.name == TOGETHER):
-        ends = sorted((key_of(relation.source), key_of(relation.target)))
+        ends = sorted((normalize_name(relation.source), normalize_name(relation.target)))
         if ends[0] != ends[1] and len(chosen) < MAX_RELATIONS:
             chosen.setdefault((ends[0], ends[1]), relation)
     return tuple(chosen.values())

@@ -7,6 +7,7 @@ import pytest
 
 from overstory import llm, prompts
 from overstory.errors import ConfigurationError, ModelAccessError, ModelOutputError, ModelRefusedError
+from overstory.ids import normalize_name
 from overstory.limits import RetryPolicy
 from overstory.llm import Gateway
 from overstory.model_writer import ModelWriter, input_tokens
@@ -83,6 +84,16 @@ async def test_one_call_gives_graph_and_summary(server):
     assert all({r.source, r.target} <= names for r in reading.graph.relations)
     assert "Northstar launch" in reading.summary
     assert (reading.model, reading.degraded, reading.usage.calls) == ("openai/scripted", "", 1)
+
+
+async def test_the_cache_of_names_keeps_no_text_of_a_chunk(server):
+    reader = writer(server)
+    await reader.read_chunk(CHUNK)
+    known = normalize_name.cache_info().misses
+
+    await reader.read_chunk(replace(CHUNK, text=f"{TEXT} "))
+
+    assert normalize_name.cache_info().misses == known
 
 
 async def test_another_model_for_summaries_means_two_calls(server):
