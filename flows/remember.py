@@ -7,6 +7,7 @@ from uuid import UUID
 
 from overstory.errors import BudgetExceededError
 from overstory.indexing import reading
+from overstory.indexing.budgets import budgeted
 from overstory.indexing.extracting import STAGE, ExtractReport, ExtractStoppedError
 from overstory.indexing.leasing import writing
 from overstory.indexing.sources import ReadOutcome, SourceInput
@@ -54,7 +55,8 @@ async def remember(
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
         report = await tasks.read.read_sources(dataset_id, data, node_set, fetched)
-        read = await read_chunks(dataset_id, report.document_ids, report.unread, report.read)
+        with budgeted(dataset_id, None):
+            read = await read_chunks(dataset_id, report.document_ids, report.unread, report.read)
     return RememberResult(
         dataset=opened.dataset.name,
         dataset_id=dataset_id,

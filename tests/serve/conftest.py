@@ -14,6 +14,7 @@ import pytest
 
 from overstory.serve.app import make_app
 from overstory.serve.options import ServeOptions
+from overstory.testing import ScriptedModelServer
 
 NOTES = [
     ("notes/launch.md", "2026-03-01", "Ada Brook moved the launch of Northstar to 9 June. The council was told."),
@@ -60,6 +61,20 @@ async def built(client: httpx.AsyncClient) -> httpx.AsyncClient:
     improved = await client.post("/v1/improve", json={"dataset": "notes"})
     assert (remembered.status_code, improved.status_code) == (200, 200), improved.text
     return client
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModelServer]:
+    with ScriptedModelServer() as server:
+        for name, value in {
+            "LLM_MODEL": "openai/scripted",
+            "LLM_ENDPOINT": server.url,
+            "LLM_MAX_ATTEMPTS": "1",
+            "LLM_INPUT_USD_PER_MILLION": "1",
+            "LLM_OUTPUT_USD_PER_MILLION": "4",
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield server
 
 
 class Process:

@@ -53,20 +53,6 @@ async def figures(client: httpx.AsyncClient) -> Figures:
     return Figures((await client.get("/metrics")).text)
 
 
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModelServer]:
-    with ScriptedModelServer() as server:
-        for name, value in {
-            "LLM_MODEL": "openai/scripted",
-            "LLM_ENDPOINT": server.url,
-            "LLM_MAX_ATTEMPTS": "1",
-            "LLM_INPUT_USD_PER_MILLION": "1",
-            "LLM_OUTPUT_USD_PER_MILLION": "4",
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
 async def test_work_is_counted_with_its_calls_tokens_and_cost(plain_environment: Path, model: ScriptedModelServer) -> None:  # fmt: skip
     async with serving(plain_environment) as client:
         remembered = (await client.post("/v1/remember", json={"dataset": "notes", "texts": texts()})).json()

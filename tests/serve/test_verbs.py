@@ -18,6 +18,7 @@ from overstory.models import Entity, Permission
 from overstory.runtime import current_runtime
 from overstory.serve import problems
 from overstory.serve.uploads import source_of
+from overstory.testing import ScriptedModelServer, slow
 from tests.serve.conftest import texts
 
 
@@ -113,6 +114,25 @@ async def test_work_in_the_background_is_a_job(client: httpx.AsyncClient) -> Non
     assert any(stage["name"] == "writing the root" and stage["done"] == 1 for stage in job["stages"])
     listed = (await client.get("/v1/datasets/notes/builds")).json()
     assert job["id"] in [one["id"] for one in listed["jobs"]]
+
+
+async def test_a_running_remember_says_what_it_has_taken(client: httpx.AsyncClient, model: ScriptedModelServer) -> None:
+    model.when(slow(5), text="crossing")
+    form = {"dataset": "notes", "texts": texts(), "background": True}
+
+    begun = await client.post("/v1/remember", json=form)
+    job = begun.json()
+    while job["state"] == "running" and not job["cost_usd"]:
+        await asyncio.sleep(0.02)
+        job = (await client.get(begun.headers["location"])).json()
+    seen = job
+    while job["state"] == "running":
+        await asyncio.sleep(0.1)
+        job = (await client.get(begun.headers["location"])).json()
+
+    assert (seen["state"], seen["calls"]) == ("running", 6)
+    assert (job["state"], job["calls"]) == ("done", 6)
+    assert 0 < seen["cost_usd"] < job["cost_usd"]
 
 
 async def test_a_document_and_a_dataset_are_forgotten(built: httpx.AsyncClient) -> None:
