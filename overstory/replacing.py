@@ -1,4 +1,4 @@
-"""Small files that are replaced at once: whoever reads one sees it before or after, never half."""
+"""What is replaced at once: whoever reads it sees it before or after, never half, and it stays."""
 
 import os
 import tempfile
@@ -21,8 +21,23 @@ def replace_file(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        put_in_place(Path(name), path)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def put_in_place(written: Path, path: Path) -> None:
+    """Let a file or folder that is on disk take its place in the same folder, on disk when this returns."""
+    os.replace(written, path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring what a file holds, or the names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from overstory.errors import UsageError
+from overstory.replacing import put_in_place, sync
 
 
 @asynccontextmanager
@@ -49,12 +50,11 @@ def _place(path: Path) -> Path:
 
 
 def _finish(building: Path, path: Path) -> None:
-    for written in building.iterdir() if building.is_dir() else [building]:
-        with written.open("rb") as file:
-            os.fsync(file.fileno())
+    for written in (*(building.iterdir() if building.is_dir() else ()), building):
+        sync(written)
     if building.is_dir() and path.exists():
         path.rmdir()
-    os.replace(building, path)
+    put_in_place(building, path)
 
 
 def _remove(building: Path) -> None:
