@@ -32,8 +32,7 @@ async def graph_summary_completion(scene: Scene) -> Findings:
     if scene.why_silent:
         return _noted(found, f"the graph context was not summarised: {scene.why_silent}")
     prompt = CONDENSE.format(question=scene.question.query_text, context=found.context)
-    pieces = scene.writer.answer(prompt, system_prompt=scene.question.system_prompt, usage=scene.usage)
-    summary = clean_text("".join([piece async for piece in pieces]))
+    summary = clean_text(await scene.ask(prompt, scene.question.system_prompt))
     if not summary:
         return _noted(found, "the model's summary was empty: the graph context stands in its place")
     context = f"{SUMMARY}\n{summary}"

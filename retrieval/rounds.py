@@ -70,7 +70,7 @@ async def context_extension(scene: Scene) -> Findings:
     rounds = 0
     while rounds < MAX_ROUNDS - 1:
         known = {node.id for node in fragment.nodes}
-        draft = await _ask(scene, user_prompt(scene.question, _text(scene, fragment)), scene.question.system_prompt)
+        draft = await scene.ask(user_prompt(scene.question, _text(scene, fragment)), scene.question.system_prompt)
         if not draft:
             break
         fragment = await _with(scene, fragment, [draft])
@@ -91,7 +91,7 @@ def _asked(questions: Sequence[str]) -> tuple[str, ...]:
 
 async def _follow_up(scene: Scene, fragment: Fragment) -> str:
     prompt = FOLLOW_UP.format(question=scene.question.query_text, context=_text(scene, fragment))
-    lines = _lines(await _ask(scene, prompt, SEARCHER))
+    lines = _lines(await scene.ask(prompt, SEARCHER))
     return "" if not lines or lines[0].upper().strip(".!") == ENOUGH else lines[0]
 
 
@@ -100,13 +100,8 @@ async def _parts(scene: Scene) -> list[str]:
     if scene.why_silent:
         parts = [part.strip() for part in _PART_END.split(text)]
     else:
-        parts = _lines(await _ask(scene, PARTS.format(question=text), SEARCHER))
+        parts = _lines(await scene.ask(PARTS.format(question=text), SEARCHER))
     return [part for part in dict.fromkeys(parts) if part and part != text][:MAX_PARTS]
-
-
-async def _ask(scene: Scene, prompt: str, system_prompt: str) -> str:
-    pieces = scene.writer.answer(prompt, system_prompt=system_prompt, usage=scene.usage)
-    return "".join([piece async for piece in pieces]).strip()
 
 
 def _lines(reply: str) -> list[str]:

@@ -73,6 +73,11 @@ class Scene:
             return "only_context calls no model"
         return "no language model is configured" if self.writer.model == OFFLINE else ""
 
+    async def ask(self, prompt: str, system_prompt: str) -> str:
+        """The model's reply, as a whole."""
+        pieces = self.writer.answer(prompt, system_prompt=system_prompt, usage=self.usage)
+        return "".join([piece async for piece in pieces]).strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
