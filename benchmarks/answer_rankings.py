@@ -40,14 +40,14 @@ async def rankings(question: Question) -> dict[str, list[str]]:
     documents = await opened.tenant.get(Document, sorted({chunk.document_id for chunk in found.chunks}))
     sources = {document.id: document.source for document in documents}
     weights = ranking.WEIGHTS.get(opened.dataset.embedding_model, ranking.DEFAULT_WEIGHTS)
-    without_graph = dataclasses.replace(weights, graph=0, bridge=0)
-    without_bridges = dataclasses.replace(weights, bridge=0)
+    without_steps = dataclasses.replace(weights, bridge=0, shared=0)
+    without_graph = dataclasses.replace(without_steps, graph=0)
     scores = {
         BASE: np.where(found.words > 0, found.words, -found.distances),
         "vector": -found.distances,
         "fusion": ranking.fused_scores(found, question.text, without_graph),
-        "fusion + PageRank": ranking.fused_scores(found, question.text, without_bridges),
-        "fusion + PageRank + bridges": ranking.fused_scores(found, question.text, weights),
+        "fusion + PageRank": ranking.fused_scores(found, question.text, without_steps),
+        "fusion + PageRank + second steps": ranking.fused_scores(found, question.text, weights),
     }
     ranked = {
         name: list(dict.fromkeys(sources[found.chunks[i].document_id] for i in np.argsort(-values, kind="stable")))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -41,9 +41,9 @@ _DAMPING = 0.5
 _ROUNDS = 12
 _SEED_CHUNKS = 10
 _SEED_ENTITIES_SHARE = 0.7
-_BRIDGE_FROM = 3
-_BRIDGE_FALL = 0.15
-"""What each place among the best takes from a bridge."""
+_STARTS = 3
+_FALL = 0.15
+"""What each place among the best takes from a start's worth."""
 _OPENING_CHARACTERS = 120
 _LONGEST_NAME = 5
 """Words of the longest name that is looked for in a question."""
@@ -58,6 +58,8 @@ class Weights:
     sentence: float = 0.3
     bridge: float = 0.8
     """Of a chunk about a thing that one of the best chunks names."""
+    shared: float = 1.0
+    """Of a chunk that names a thing which one of the best chunks names, in equal parts with all that do."""
     neighbour: float = 0.2
     """Of a chunk's neighbours, in transcripts alone."""
 
@@ -74,7 +76,7 @@ class Candidates:
     words: Scores
     """BM25; 0 for what shares no word."""
     distances: Scores
-    entities: Sequence[tuple[int, ...]]
+    entities: Sequence[frozenset[int]]
     """Of each chunk, as the numbers of their ids, which Python hashes ten times as fast as the ids."""
     named: frozenset[int] = frozenset()
     """The entities that the question may name."""
@@ -114,7 +116,7 @@ async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit
         chunks=chunks,
         words=np.array([words.get(chunk.id, 0.0) for chunk in chunks]),
         distances=np.array([distances.get(chunk.id, 1.0) for chunk in chunks]),
-        entities=[tuple([entity.int for entity in named.get(chunk.id, ())]) for chunk in chunks],
+        entities=[frozenset([entity.int for entity in named.get(chunk.id, ())]) for chunk in chunks],
         named=entities_named(scene.dataset.id, scene.question.search_text),
     )
 
@@ -165,8 +167,9 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
         scores = scores + weights.sentence * _best_sentences(candidates.chunks, scores, question)
     if weights.graph:
         scores = scores + weights.graph * page_rank(candidates, scores)
-    if weights.bridge:
-        scores = scores + weights.bridge * bridges(candidates, scores)
+    if weights.bridge or weights.shared:
+        starts = best_starts(candidates, scores)
+        scores = scores + weights.bridge * bridges(candidates, starts) + weights.shared * sharing(starts, len(scores))
     if weights.neighbour:
         scores = scores + weights.neighbour * _lift(candidates.chunks, scores)
     return scores
@@ -274,26 +277,53 @@ def _start(candidates: Candidates, places: dict[int, int], scores: Scores, size:
     return start
 
 
-def bridges(candidates: Candidates, scores: Scores) -> Scores:
-    """For each chunk about a thing that one of the best chunks names: how good that one is, as a share of the best.
+class Start(NamedTuple):
+    """One of the best chunks, from which a second step is looked for."""
 
-    So the second step of a question is found (where the director works, whom a film's passage names). What the
-    question names itself is no second step.
+    place: int
+    worth: float
+    """As a share of the best, less by its rank."""
+    shared: Sequence[frozenset[int]]
+    """For each candidate, the things that it names too. What the question names itself is no second step."""
+
+
+def best_starts(candidates: Candidates, scores: Scores) -> list[Start]:
+    """The best chunks, best first."""
+    places = [int(place) for place in np.argsort(-scores, kind="stable")[:_STARTS]]
+    worths = np.maximum(scores[places] / (scores[places[0]] or 1.0), 0.0) / (1 + _FALL * np.arange(len(places)))
+    things = [candidates.entities[place] - candidates.named for place in places]
+    shared = [[own & named for named in candidates.entities] for own in things]
+    return [Start(*start) for start in zip(places, worths.tolist(), shared, strict=True)]
+
+
+def bridges(candidates: Candidates, starts: Sequence[Start]) -> Scores:
+    """For each chunk about a thing that one of the best chunks names: how good that one is.
+
+    So the second step of a question is found (where the director works, whom a film's passage names).
     """
-    lifted = np.zeros(len(scores))
-    best_first = np.argsort(-scores, kind="stable")[:_BRIDGE_FROM]
-    named = [frozenset(several) for several in candidates.entities]
+    lifted = np.zeros(len(candidates.chunks))
 
     @cache
     def about(place: int) -> frozenset[int]:
         return opening_names(candidates.chunks[place])
 
-    for rank, start in enumerate(best_first):
-        steps = named[start] - candidates.named
-        worth = max(float(scores[start] / (scores[best_first[0]] or 1.0)), 0.0) / (1 + _BRIDGE_FALL * rank)
-        for i in range(len(candidates.chunks)):
-            if i != start and worth > lifted[i] and (shared := steps & named[i]) and shared & about(i):
-                lifted[i] = worth
+    for start in starts:
+        for i, things in enumerate(start.shared):
+            if things and i != start.place and start.worth > lifted[i] and things & about(i):
+                lifted[i] = start.worth
+    return lifted
+
+
+def sharing(starts: Sequence[Start], count: int) -> Scores:
+    """For each of so many chunks that shares a thing with one of the best: how good that one is, in equal parts for
+    all that name the thing; 0 for the best ones themselves."""
+    lifted = np.zeros(count)
+    best_places = {start.place for start in starts}
+    for start in starts:
+        times = Counter(thing for things in start.shared for thing in things)
+        for i, things in enumerate(start.shared):
+            if things and i not in best_places:
+                lifted[i] = max(lifted[i], start.worth / min(times[thing] for thing in things))
     return lifted
 
 

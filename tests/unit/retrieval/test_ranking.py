@@ -12,15 +12,17 @@ from retrieval.ranking import (
     Weights,
     best,
     best_sentences,
+    best_starts,
     bridges,
     entities_named,
     is_transcript,
     page_rank,
+    sharing,
 )
 from retrieval.states import with_current_first
 
 HOME, DOCUMENT = ids.make_id("home"), ids.make_id("document")
-WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.0)
+WORDS_ALONE = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, shared=0.0, neighbour=0.0)
 
 
 def chunk(text, position=0):
@@ -35,7 +37,7 @@ def candidates(texts, *, words=None, distances=None, entities=None, named=()):
         chunks=[chunk(text, place) for place, text in enumerate(texts)],
         words=np.array(words or [0.0] * len(texts)),
         distances=np.array(distances or [1.0] * len(texts)),
-        entities=[tuple(ids.entity_id(HOME, name).int for name in several) for several in names],
+        entities=[frozenset(ids.entity_id(HOME, name).int for name in several) for several in names],
         named=frozenset(ids.entity_id(HOME, name).int for name in named),
     )
 
@@ -49,7 +51,10 @@ def test_words_and_meaning_add_up_by_their_scores():
     given = candidates(["both", "words", "meaning"], words=[8.0, 9.0, 0.0], distances=[0.3, 0.9, 0.2])
 
     assert order(given, "x", WORDS_ALONE)[0] == "words"
-    assert order(given, "x", Weights(meaning=1.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.0))[0] == "both"
+    assert (
+        order(given, "x", Weights(meaning=1.0, graph=0.0, sentence=0.0, bridge=0.0, shared=0.0, neighbour=0.0))[0]
+        == "both"
+    )
 
 
 def test_a_text_counts_by_its_best_sentence():
@@ -79,7 +84,27 @@ def test_what_is_about_a_thing_that_the_best_chunk_names_is_lifted():
         named=["film"],
     )
 
-    assert bridges(given, given.words).tolist() == [0.0, 1.0, 0.0]
+    assert bridges(given, best_starts(given, given.words)).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_what_shares_a_rare_thing_with_the_best_chunks_is_lifted():
+    given = candidates(
+        ["the film", "its director", "a guest", "a town", "its mayor"],
+        words=[5.0, 0.0, 0.0, 4.0, 0.0],
+        entities=[["film", "Lazaga", "Rome"], ["Lazaga"], ["Rome", "film"], ["Rome", "mayor"], ["mayor"]],
+        named=["film"],
+    )
+
+    starts = best_starts(given, given.words)
+
+    assert [start.place for start in starts] == [0, 3, 1]
+    assert sharing(starts[:2], 5) == pytest.approx([0, 1 / 2, 1 / 3, 0, 0.8 / 1.15 / 2])
+
+
+def test_a_start_is_worth_less_by_its_rank_and_never_less_than_nothing():
+    given = candidates(["one", "two", "three"], words=[4.0, 4.0, -1.0])
+
+    assert [start.worth for start in best_starts(given, given.words)] == pytest.approx([1, 1 / 1.15, 0])
 
 
 def test_names_of_a_question_are_found_without_its_punctuation():
@@ -92,7 +117,7 @@ def test_neighbours_lift_each_other_in_transcripts_alone():
     talk = [f"Ann: so\nBob: yes\nAnn: {word}" for word in ("one", "two", "three", "four")]
     spoken = candidates(talk, words=[5.0, 0.0, 0.0, 0.0])
     written = candidates(["one", "two", "three", "four"], words=[5.0, 0.0, 0.0, 0.0])
-    weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, neighbour=0.5)
+    weights = Weights(meaning=0.0, graph=0.0, sentence=0.0, bridge=0.0, shared=0.0, neighbour=0.5)
 
     assert is_transcript(talk[0]) and not is_transcript("Note: one line")
     assert [hit.score for hit in best(spoken, "x", weights, 4)] == pytest.approx([1.0, 0.25, 0.0, 0.0])
