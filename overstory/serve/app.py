@@ -3,7 +3,7 @@
 import logging
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -42,14 +42,13 @@ def make_app(options: ServeOptions) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         shutil.rmtree(options.exports_folder, ignore_errors=True)  # of a server that was killed
-        telemetry.observe(server.metrics)  # before the store is opened, which is told of only then
-        try:
+        async with AsyncExitStack() as closers:  # each is ended, whatever of them fails
+            telemetry.observe(server.metrics)  # before the store is opened, which is told of only then
+            closers.callback(telemetry.leave, server.metrics)
+            closers.push_async_callback(server.jobs.stop)
             await current_runtime()
             async with agents.open():
                 yield
-            await server.jobs.stop()
-        finally:
-            telemetry.leave(server.metrics)
 
     app = FastAPI(
         title="Overstory",

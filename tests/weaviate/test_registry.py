@@ -6,10 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from overstory.errors import DatasetBusyError, DatasetNotFoundError, LeaseLostError
+from overstory.errors import DatasetBusyError, DatasetNotFoundError, LeaseLostError, StoreUnavailableError
 from overstory.models import KINDS, Entity, Manifest, Permission
 from overstory.settings import StoreSettings
 from overstory.stores.weaviate import WeaviateStore, registry
+from overstory.stores.weaviate.connecting import Connections
 from overstory.stores.weaviate.janitor import find_strays, remove_strays
 from tests.contract.samples import dataset, row
 from tests.weaviate.stopping import DROP_WRITES, stopped_drop
@@ -144,6 +145,32 @@ async def test_strays_are_found_and_only_they_are_removed(url):
     assert {d.id for d in await store.list_datasets()} == {kept.id, lost.id}
     assert await (await store.tenant(kept)).count(Entity) == 1
     await store.close()
+
+
+async def test_a_store_that_can_not_be_closed_leaves_no_connection_open(url, monkeypatch):
+    linked, closed = set(), set()
+    link, close = Connections.link, Connections.close
+
+    async def links(self):
+        linked.add(self)
+        return await link(self)
+
+    async def closes(self):
+        closed.add(self)
+        await close(self)
+
+    async def fails(self):
+        raise StoreUnavailableError("the connection is gone")
+
+    monkeypatch.setattr(Connections, "link", links)
+    monkeypatch.setattr(Connections, "close", closes)
+    monkeypatch.setattr(WeaviateStore, "close", fails)
+
+    with pytest.raises(StoreUnavailableError):
+        await remove_strays(StoreSettings(url=url), grace_seconds=0)
+
+    assert len(closed) == 3
+    assert closed == linked
 
 
 async def _filled_as(store, name):

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,9 @@ class Database:
         opened, self._opened = self._opened, None
         if opened is None or opened.pid != os.getpid():
             return
-        for connection in opened.readers:
-            connection.close()
-        with opened.writing:
-            opened.writer.close()
+        with opened.writing, ExitStack() as closers:  # each is closed, whatever of them fails, the writer last
+            for connection in (opened.writer, *opened.readers):
+                closers.callback(connection.close)
 
     def _open(self) -> _Open:
         if self._pid != os.getpid():

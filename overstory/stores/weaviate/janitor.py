@@ -12,7 +12,8 @@ space, but no memory. The server activates one again when it is next asked for s
 import argparse
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -55,11 +56,8 @@ class Strays:
 
 async def find_strays(settings: StoreSettings) -> Strays:
     """Compare the registry with the tenants that there are."""
-    connections = _connections(settings)
-    try:
-        return await _compare(await connections.link())
-    finally:
-        await connections.close()
+    async with _linked(settings) as link:
+        return await _compare(link)
 
 
 async def remove_strays(settings: StoreSettings, *, grace_seconds: float = GRACE_SECONDS) -> Strays:
@@ -72,18 +70,15 @@ async def remove_strays(settings: StoreSettings, *, grace_seconds: float = GRACE
     first = await find_strays(settings)
     await asyncio.sleep(grace_seconds)
     found = first.both(await find_strays(settings))
-    connections, store = _connections(settings), WeaviateStore(settings)
-    try:
-        link = await connections.link()
+    store = WeaviateStore(settings)
+    async with _linked(settings) as link, AsyncExitStack() as closers:
+        closers.push_async_callback(store.close)
         for dataset_id in found.half_dropped:
             await store.drop_dataset(dataset_id)
         for kind in KINDS if found.tenants else ():
             await link.write(partial(link.collection(kind).tenants.remove, sorted(found.tenants)))
         for dataset_id in found.records:
             await registry.remove_rest(link, dataset_id)
-    finally:
-        await store.close()
-        await connections.close()
     return found
 
 
@@ -95,30 +90,31 @@ async def cool(settings: StoreSettings) -> frozenset[UUID]:
     if not settings.cold_after_days:
         return frozenset()
     before = datetime.now(UTC) - timedelta(days=settings.cold_after_days)
-    connections = _connections(settings)
-    try:
-        link = await connections.link()
+    async with _linked(settings) as link:
         known = [r.dataset for r in await registry.datasets_of_all_states(link) if r.dataset and r.status == ACTIVE]
         leases = await registry.all_leases(link)
         written = {d.id: leases[d.id].renewed_at if d.id in leases else d.created_at for d in known}
         cold = sorted(str(dataset_id) for dataset_id, at in written.items() if at < before)
         for kind in KINDS if cold else ():
             await link.write(partial(link.collection(kind).tenants.deactivate, cold))
-    finally:
-        await connections.close()
     return frozenset(map(UUID, cold))
 
 
-def _connections(settings: StoreSettings) -> Connections:
+@asynccontextmanager
+async def _linked(settings: StoreSettings) -> AsyncIterator[Link]:
     if not settings.access_control:
         raise ValueError("datasets that share one tenant leave no tenants behind")
-    return Connections(
+    connections = Connections(
         parse_address(settings.url),
         settings.weaviate_api_key,
         shared=False,
         patience=Patience(),
         prepare=registry.check_version,
     )
+    try:
+        yield await connections.link()
+    finally:
+        await connections.close()
 
 
 async def _compare(link: Link) -> Strays:

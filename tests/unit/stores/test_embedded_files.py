@@ -6,7 +6,7 @@ import pytest
 
 from overstory.models import FINDABLE, Edge, Entity, GlobalContextSummary, TextSummary
 from overstory.stores.embedded import EmbeddedStore, matrix, schema, writing
-from overstory.stores.embedded.connections import create, fetch
+from overstory.stores.embedded.connections import Database, create, fetch
 from overstory.stores.embedded.matrix import Matrices, Matrix
 from overstory.stores.embedded.reading import Scope
 from tests.contract.samples import DIMENSIONS, dataset, random_vectors, row, some_keys, unit
@@ -35,6 +35,29 @@ async def test_closing_leaves_no_side_files(home):
     await store.close()
 
     assert sorted(path.name for path in home.rglob("*.db*")) == sorted(["registry.db", f"{created.id}.db"])
+
+
+class Stuck:
+    """A connection that can't be closed."""
+
+    def close(self):
+        raise apsw.IOError("disk I/O error")
+
+
+def test_a_connection_that_can_not_be_closed_leaves_no_other_one_open(home):
+    file = home / "one.db"
+    create(file, schema.statements(False))
+    database = Database(file)
+    with database.read() as reader, database.write() as writer:
+        fetch(reader, "SELECT 1")
+    database._opened.readers.insert(0, Stuck())
+
+    with pytest.raises(apsw.IOError):
+        database.close()
+
+    for connection in (reader, writer):
+        with pytest.raises(apsw.ConnectionClosedError):
+            connection.execute("SELECT 1")
 
 
 async def test_matrices_beyond_their_bytes_are_dropped_and_read_again(home, monkeypatch):
