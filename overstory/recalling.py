@@ -10,9 +10,9 @@ from uuid import UUID
 from overstory import access, ids, telemetry
 from overstory.access import User
 from overstory.arguments import several
-from overstory.errors import InvalidQueryError, NoDataError
+from overstory.errors import DatasetNotFoundError, InvalidQueryError, NoDataError
 from overstory.layout import retrieval
-from overstory.models import FORGETTING, Document, Manifest, Turn
+from overstory.models import FORGETTING, Dataset, Document, Manifest, Turn
 from overstory.results import RecallResult, SearchType
 from overstory.runtime import OpenDataset, Runtime, current_runtime
 from overstory.settings import OFFLINE
@@ -168,6 +168,8 @@ class _Asking:
     runtime: Runtime
     user_id: UUID
     opened: Sequence[tuple[OpenDataset, Manifest]]
+    named: bool
+    """The caller named the datasets, so that one which is gone is an error."""
     session_id: str | None
     history: tuple[Turn, ...]
 
@@ -181,7 +183,8 @@ class _Asking:
             history = await runtime.store.read_session(user_id, _session(session_id))
         names = datasets if dataset_ids is None else dataset_ids
         opened = await _readable(runtime, names, user)
-        return cls(runtime=runtime, user_id=user_id, opened=opened, session_id=session_id, history=history)
+        named = names is not None
+        return cls(runtime=runtime, user_id=user_id, opened=opened, named=named, session_id=session_id, history=history)
 
     def question(self, text: str, query_type: Any, auto_route: bool, options: RecallOptions) -> Any:
         has_model = self.runtime.writer.model != OFFLINE
@@ -195,6 +198,7 @@ class _Asking:
         found = await together(
             _search_or_empty(
                 question,
+                named=self.named,
                 dataset=one.dataset,
                 tenant=one.tenant,
                 manifest=manifest,
@@ -240,12 +244,19 @@ async def _still_stands(store: Store, result: RecallResult) -> bool:
     return len(found) == len(needed) and all(document.state != FORGETTING for document in found)
 
 
-async def _search_or_empty(question: Any, **where: Any) -> Any:
-    """What `search` finds; the error of a dataset that holds nothing, which among others is no failure."""
+async def _search_or_empty(question: Any, *, named: bool, dataset: Dataset, **where: Any) -> Any:
+    """What `search` finds; the error of a dataset that holds nothing, which among others is no failure.
+
+    One that was dropped since it was opened holds nothing either, unless it was asked for by its name.
+    """
     try:
-        return await retrieval.asking.search(question, **where)
+        return await retrieval.asking.search(question, dataset=dataset, **where)
     except NoDataError as nothing:
         return nothing
+    except DatasetNotFoundError:
+        if named:
+            raise DatasetNotFoundError(dataset.name) from None
+        return NoDataError(dataset.name)
 
 
 async def _readable(runtime: Runtime, names: Datasets, user: User) -> list[tuple[OpenDataset, Manifest]]:
