@@ -382,6 +382,7 @@ class Passage:
     document_id: UUID
     source: str
     text: str
+    """As far as the context gives it."""
     score: float
     occurred_at: str = ""
 

@@ -10,7 +10,7 @@ from overstory.models import DocumentChunk, Edge
 from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 
-from .context import CONNECTIONS, clean_name, clean_text, least_budget, titles_of
+from .context import CONNECTIONS, clean_name, clean_text, least_budget, sentence_of, titles_of
 from .evidence import passages_of, triplets_of
 from .fragment import Connection, Fragment, cut
 from .graph import find_fragment, find_material, local_findings
@@ -79,11 +79,13 @@ def _line(connection: Connection, titles: dict[UUID, str]) -> str:
 
 
 async def _stating(scene: Scene, connections: Sequence[Connection]) -> tuple[Passage, ...]:
-    """The chunks whose words the connections are."""
-    scores = {ids.edge_id(c.source.id, c.relationship_name, c.target.id): c.score for c in connections}
-    edges = await scene.tenant.get(Edge, list(scores))
-    by_chunk: dict[UUID, float] = {}
-    for edge in edges:
-        by_chunk.setdefault(edge.chunk_id, scores[edge.id])
+    """The chunks whose words the connections are, with those words."""
+    stated = {ids.edge_id(c.source.id, c.relationship_name, c.target.id): c for c in connections}
+    by_chunk: dict[UUID, list[Connection]] = {}
+    for edge in await scene.tenant.get(Edge, list(stated)):
+        by_chunk.setdefault(edge.chunk_id, []).append(stated[edge.id])
     chunks = await scene.tenant.get(DocumentChunk, list(by_chunk), without=UNREAD[DocumentChunk])
-    return await passages_of(scene.tenant, ((chunk, by_chunk[chunk.id]) for chunk in chunks))
+    passages = await passages_of(scene.tenant, ((chunk, by_chunk[chunk.id][0].score) for chunk in chunks))
+    return tuple(
+        replace(passage, text="\n".join(dict.fromkeys(map(sentence_of, by_chunk[passage.id])))) for passage in passages
+    )

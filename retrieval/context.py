@@ -17,6 +17,7 @@ one backslash: `World summary\\:`, `__node_content\\_end__`, `--\\[`, and where 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from overstory.indexing.rendering import EARLIER
 from overstory.models import DocumentChunk, Entity, TextSummary
 from overstory.tokens import estimate_tokens
 
-from .fragment import Fragment
+from .fragment import Connection, Fragment
 from .projections import Node
 
 NODES = "Nodes:"
@@ -155,9 +156,22 @@ def described(fragment: Fragment) -> list[Entity]:
     return [node for node in fragment.nodes if isinstance(node, Entity) and not _is_told(node, texts)]
 
 
+def sentence_of(connection: Connection) -> str:
+    """What a connection says: the sentence that states it, or one of the names of its ends."""
+    if connection.text.strip():
+        return clean_fact(connection.text)
+    ends = [end.name if isinstance(end, Entity) else "" for end in (connection.source, connection.target)]
+    return clean_fact(f"{ends[0]} {connection.relationship_name.replace('_', ' ')} {ends[1]}")
+
+
 def _is_told(entity: Entity, texts: Sequence[str]) -> bool:
     told = " ".join(entity.description.split())
     return any(told in text for text in texts)
+
+
+def given_of(text: str, fragment: Fragment) -> str:
+    """What a fragment gives of a text that is in it."""
+    return text if fragment.content_tokens is None else shorten(clean_text(text), fragment.content_tokens)
 
 
 def _texts(fragment: Fragment) -> list[str]:
@@ -167,13 +181,10 @@ def _texts(fragment: Fragment) -> list[str]:
 # --- the graph context -----------------------------------------------------------------------------
 
 
-def render_fragment(fragment: Fragment, max_content_tokens: int | None = None) -> str:
+def render_fragment(fragment: Fragment) -> str:
     """The nodes and connections of a fragment; empty for an empty one."""
-    titles, texts = titles_of(fragment), _texts(fragment)
-    nodes = [
-        _render_node(titles[node.id], _shortened(content_of(node, texts), max_content_tokens))
-        for node in fragment.nodes
-    ]
+    titles, texts, most = titles_of(fragment), _texts(fragment), fragment.content_tokens
+    nodes = [_render_node(titles[node.id], _shortened(content_of(node, texts), most)) for node in fragment.nodes]
     sections = [section(NODES, "\n".join(nodes)), section(CONNECTIONS, "\n".join(_connections(fragment, titles)))]
     return join(*sections)
 
@@ -221,9 +232,10 @@ def fitter(fragment: Fragment) -> Callable[[int | None], tuple[Fragment, str]]:
 def _shorten(fragment: Fragment, budget_tokens: int) -> tuple[Fragment, str]:
     size = budget_tokens
     while size:
-        text = render_fragment(fragment, size)
+        short = replace(fragment, content_tokens=size)
+        text = render_fragment(short)
         if estimate_tokens(text) <= budget_tokens:
-            return (fragment, text) if _NO_CONTENT not in text else (fragment.first(0), "")
+            return (short, text) if _NO_CONTENT not in text else (fragment.first(0), "")
         size //= 2
     return fragment.first(0), ""
 

@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
@@ -62,10 +62,12 @@ class Fragment:
 
     picks: tuple[Pick, ...] = ()
     distances: Mapping[UUID, float]
+    content_tokens: int | None = None
+    """How much of each text is given; None for all of it."""
 
     def first(self, count: int) -> "Fragment":
         """The best `count` connections and nodes of it."""
-        return Fragment(picks=self.picks[:count], distances=self.distances)
+        return replace(self, picks=self.picks[:count])
 
     @property
     def size(self) -> int:

@@ -1,6 +1,7 @@
 """GRAPH_COMPLETION: the connections nearest to the question, with the prelude before them when it is asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -12,7 +13,7 @@ from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
-from .context import described, fitter, join, least_budget
+from .context import described, fitter, given_of, join, least_budget
 from .evidence import areas_of, descriptions_of, map_of, passages_of, texts_of, triplets_of
 from .fragment import PENALTY_DISTANCE, Fragment, cut
 from .passages import by_words
@@ -136,9 +137,9 @@ def _evidence(fragment: Fragment, quotable: _Quotable, prelude: Prelude, context
     shown = _shown(fragment)
     return Evidence(
         triplets=triplets_of(fragment),
-        passages=tuple(passage for passage in quotable.passages if passage.id in shown),
-        descriptions=tuple(
-            quotable.descriptions[entity.id] for entity in described(fragment) if entity.id in quotable.descriptions
+        passages=_given(fragment, (passage for passage in quotable.passages if passage.id in shown)),
+        descriptions=_given(
+            fragment, (quotable.descriptions[e.id] for e in described(fragment) if e.id in quotable.descriptions)
         ),
         root=root,
         areas=chosen,
@@ -146,3 +147,7 @@ def _evidence(fragment: Fragment, quotable: _Quotable, prelude: Prelude, context
         context_tokens=estimate_tokens(context),
         notes=prelude.notes,
     )
+
+
+def _given(fragment: Fragment, passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    return tuple(replace(passage, text=given_of(passage.text, fragment)) for passage in passages)

@@ -32,9 +32,9 @@ from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_adaptive, least_beside
-from .context import clean_fact, clean_markdown, clean_name, join, section, shorten
+from .context import clean_markdown, clean_name, join, section, sentence_of, shorten
 from .evidence import areas_of, descriptions_of, map_of, triplets_of
-from .fragment import Connection, Fragment, cut
+from .fragment import Fragment, cut
 from .graph import find_ranked
 from .passages import read_passages, render_passage
 from .prelude import Prelude, fit_beside, read_prelude
@@ -128,7 +128,7 @@ async def _find_lanes(scene: Scene) -> Lanes:
         )
     passages = reading.result()
     told = [" ".join(passage.text.split()) for passage in passages]
-    sentences = [_Sentence(c.source.id, c.target.id, _sentence(c)) for c in fragment.connections]
+    sentences = [_Sentence(c.source.id, c.target.id, sentence_of(c)) for c in fragment.connections]
     entities, bullets = _what_is_said(nearest, sentences, told)
     said = {bullet for lines in bullets for bullet in lines}
     facts = [fact for fact in _facts(sentences, said) if not _is_in(fact, told)]
@@ -182,13 +182,6 @@ def _bullets(entity: Entity, sentences: Sequence[_Sentence]) -> tuple[str, ...]:
 def _facts(sentences: Sequence[_Sentence], said: set[str]) -> list[str]:
     texts = dict.fromkeys(sentence.text for sentence in sentences)
     return [text for text in texts if text not in said and len(text.split()) >= MIN_FACT_WORDS]
-
-
-def _sentence(connection: Connection) -> str:
-    if connection.text.strip():
-        return clean_fact(connection.text)
-    ends = [end.name if isinstance(end, Entity) else "" for end in (connection.source, connection.target)]
-    return clean_fact(f"{ends[0]} {connection.relationship_name.replace('_', ' ')} {ends[1]}")
 
 
 # --- giving ----------------------------------------------------------------------------------------

@@ -1,12 +1,19 @@
 """Answers without a model: quotations of what was found, and of the map where the question is about the whole."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
+from overstory.errors import ContextBudgetError
 from overstory.models import Turn
 from overstory.offline.answers import NO_ANSWER
 from overstory.offline.writer import OfflineWriter
-from tests.unit.retrieval.data import Note, make_indexed_world, make_world
+from overstory.results import SearchType
+from retrieval.question import PASSAGE_TYPES
+from tests.unit.retrieval.data import NOTES, Note, make_indexed_world, make_world
 
+QUESTION = "Who moved the Northstar launch?"
 TYPES = ("GRAPH_COMPLETION", "HYBRID_COMPLETION")
 
 
@@ -74,3 +81,37 @@ async def test_a_line_of_a_document_that_looks_like_our_mark_of_history_is_quote
     found = await world.ask("When does the pier open?", "HYBRID_COMPLETION")
 
     assert found.text == "From the stored texts: “Earlier: The pier opens on 3 May.”"
+
+
+BESIDE = "The Northstar launch was asked about by the harbour office. Anna Hofer wrote # to nobody else."
+MAPS = (
+    None,
+    {"include_global_context_index": True},
+    {"include_global_context_index": True, "global_context_index_mode": "plain"},
+)
+
+
+def plain(text):
+    return " ".join(text.replace("\\", "").replace("…", "").split())
+
+
+@pytest.mark.parametrize("query_type", SearchType)
+async def test_whatever_the_budget_evidence_and_answer_say_no_more_than_the_context(query_type):
+    world = await make_quoting_world()
+    await world.tell([replace(note, source=f"more {note.source}", text=f"{note.text} {BESIDE}") for note in NOTES])
+    told = set()
+
+    for budget in (None, *range(4, 120, 3)):
+        for config in MAPS:
+            options = {"context_token_budget": budget, "retriever_specific_config": config}
+            try:
+                found = await world.ask(QUESTION, query_type, **options)
+            except ContextBudgetError:
+                continue
+            context = plain((await world.ask(QUESTION, query_type, only_context=True, **options)).text)
+            texts = [one.text for one in (*found.evidence.passages, *found.evidence.descriptions)]
+            quotes = re.findall("“(.*?)”", found.text) if query_type not in PASSAGE_TYPES else []
+            told.update(quotes or texts)
+            assert [text for text in (*texts, *quotes) if plain(text) not in context] == []
+
+    assert len(told) > 1
