@@ -447,13 +447,15 @@ class RecallResult:
     usage: Usage = field(default_factory=Usage)
     value: Any = None
     """The validated object when a `response_model` was given."""
+    quoted: tuple[str, ...] = ()
+    """The documents that an answer without a model quotes, in the order of its quotes."""
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The documents behind the answer, by source key: of local evidence first, then of the index."""
+        """The documents behind the answer, by source key: quoted ones, those of local evidence, then of the index."""
         areas = (*([self.evidence.root] if self.evidence.root else []), *self.evidence.areas)
         local = (passage.source for passage in (*self.evidence.passages, *self.evidence.descriptions))
-        return tuple(dict.fromkeys([*local, *(source for area in areas for source in area.sources)]))
+        return tuple(dict.fromkeys([*self.quoted, *local, *(source for area in areas for source in area.sources)]))
 
     @property
     def generation(self) -> int:

@@ -1,5 +1,6 @@
 """The entry: one question to one dataset."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,12 +10,13 @@ from overstory.errors import ContextBudgetError, NoDataError
 from overstory.indexing.hiding import hide_forgetting
 from overstory.models import Dataset, DocumentChunk, Manifest
 from overstory.results import Freshness, RecallResult, SearchType
+from overstory.settings import OFFLINE
 from overstory.stores.contract import Tenant
 from overstory.telemetry import Kind, step
 from overstory.waves import wave
 from overstory.writer import Embedder, Writer
 
-from .completion import answer, answer_as_object, stream_answer, user_prompt
+from .completion import answer_as_object, quote_findings, user_prompt
 from .condensed import graph_summary_completion, triplet_completion
 from .context import clean_name
 from .evidence import freshness_of
@@ -55,7 +57,12 @@ class Found:
         """A model answers; else what was found is the result."""
         return self.findings.answered and not self.scene.question.only_context
 
-    def result(self, text: str, value: Any = None) -> RecallResult:
+    @property
+    def quoted(self) -> bool:
+        """It is answered in words of the documents, for want of a model."""
+        return self.answered and self.scene.writer.model == OFFLINE
+
+    def result(self, text: str, value: Any = None, quoted: tuple[str, ...] = ()) -> RecallResult:
         question = self.scene.question
         result = RecallResult(
             text=text,
@@ -68,6 +75,7 @@ class Found:
             freshness=self.freshness,
             usage=self.scene.usage,
             value=value,
+            quoted=quoted,
         )
         if question.include_references and not question.only_context:
             return replace(result, text=f"{text}{references_of(result)}")
@@ -155,22 +163,26 @@ async def answer_from(found: Found) -> RecallResult:
     question, context = found.scene.question, found.findings.context
     if not found.answered:
         return found.result(_unanswered(found))
+    if found.quoted:
+        quotation = await asyncio.to_thread(quote_findings, question, found.findings)
+        return found.result(quotation.text, quoted=quotation.sources)
     if question.response_model:
         return found.result(*await answer_as_object(question, context, found.scene.writer, found.scene.usage))
-    return found.result(await answer(question, found.findings, found.scene.writer, found.scene.usage))
+    return found.result(await found.scene.ask(user_prompt(question, context), question.system_prompt))
 
 
 async def stream_from(found: Found) -> AsyncIterator[str | RecallResult]:
     """The pieces of the answer as they come, then the whole result."""
     question = found.scene.question
-    if not found.answered or question.response_model:
+    if not found.answered or found.quoted or question.response_model:
         whole = await answer_from(found)
         yield whole.text
         yield whole
         return
     pieces: list[str] = []
     with telemetry.operation(Kind.RECALL, "answer", surrounds=False):
-        async for piece in stream_answer(question, found.findings, found.scene.writer, found.scene.usage):
+        prompt, writer = user_prompt(question, found.findings.context), found.scene.writer
+        async for piece in writer.answer(prompt, system_prompt=question.system_prompt, usage=found.scene.usage):
             pieces.append(piece)
             yield piece
     whole = found.result("".join(pieces).strip())

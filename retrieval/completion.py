@@ -1,16 +1,13 @@
 """From a context to an answer: in one piece, piece by piece, or as an object."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 from overstory import prompts
 from overstory.errors import ModelOutputError
 from overstory.models import Usage
-from overstory.offline.answers import Text, asks_for_overview, blocks_of, extract_answer, quote_map
+from overstory.offline.answers import Quotation, Text, asks_for_overview, blocks_of, quote_map, quote_texts
 from overstory.parsing import parse_answer, strict_schema
-from overstory.settings import OFFLINE
 from overstory.writer import Writer
 
 from .context import clean_text
@@ -42,37 +39,21 @@ def _line(text: str) -> str:
     return " ".join(clean_text(text).split())
 
 
-def stream_answer(question: Question, findings: Findings, writer: Writer, usage: Usage) -> AsyncIterator[str]:
-    """A model's answer, piece by piece; what it takes is added to `usage`. Without a model: what was found, quoted."""
-    if writer.model == OFFLINE:
-        return _quoted_in_one_piece(question, findings)
-    prompt = user_prompt(question, findings.context)
-    return writer.answer(prompt, system_prompt=question.system_prompt, usage=usage)
-
-
-async def answer(question: Question, findings: Findings, writer: Writer, usage: Usage) -> str:
-    return "".join([piece async for piece in stream_answer(question, findings, writer, usage)]).strip()
-
-
-async def _quoted_in_one_piece(question: Question, findings: Findings) -> AsyncIterator[str]:
-    yield await asyncio.to_thread(quote_findings, question, findings)
-
-
-def quote_findings(question: Question, findings: Findings) -> str:
+def quote_findings(question: Question, findings: Findings) -> Quotation:
     """The answer without a model: sentences of what was found, and of the map where the question is about the whole."""
     given = findings.given_map()
     if given.facts and asks_for_overview(question.search_text):
         return quote_map(given)
     local = findings.context.replace(given.text, "", 1)
     texts = [
-        *(Text(fact.text, fact.occurred_at, fact.is_history) for fact in given.facts),
+        *(Text(fact.text, fact.occurred_at, fact.is_history, fact.sources) for fact in given.facts),
         *(
-            Text(passage.text, passage.occurred_at)
+            Text(passage.text, passage.occurred_at, sources=(passage.source,))
             for passage in (*findings.evidence.passages, *findings.evidence.descriptions)
         ),
         *map(Text, blocks_of(local)),
     ]
-    return extract_answer(question.search_text, texts)
+    return quote_texts(question.search_text, texts)
 
 
 async def answer_as_object(question: Question, context: str, writer: Writer, usage: Usage) -> tuple[str, Any]:

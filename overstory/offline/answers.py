@@ -64,6 +64,7 @@ class Text(NamedTuple):
     text: str
     occurred_at: str = ""
     is_history: bool = False
+    sources: tuple[str, ...] = ()
 
 
 class MapFact(NamedTuple):
@@ -85,10 +86,18 @@ class GivenMap(NamedTuple):
     """Those of the whole before those of areas."""
 
 
+class Quotation(NamedTuple):
+    """An answer in words of documents."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+    """The documents that are quoted, in the order of the quotes."""
+
+
 def answer_prompt(prompt: str) -> str:
     """Answer a whole user prompt: the question, and the context after it in any of the forms that recall writes."""
     question, context = _split(prompt)
-    return extract_answer(question, [Text(block) for block in blocks_of(context)])
+    return quote_texts(question, [Text(block) for block in blocks_of(context)]).text
 
 
 def _split(prompt: str) -> tuple[str, str]:
@@ -114,14 +123,15 @@ def asks_for_overview(question: str) -> bool:
     return any(map(str.isalpha, question)) and not asks_for_value and _OVERVIEW_TERMS.issuperset(terms_of(question))
 
 
-def quote_map(given: GivenMap) -> str:
+def quote_map(given: GivenMap) -> Quotation:
     """What the map says of the whole: topics, then facts with date and documents, what holds before history."""
     told: dict[str, MapFact] = {}
     for fact in given.facts:
         if not is_order(fact.text):
             told.setdefault(fact.text, fact)
     facts = sorted(told.values(), key=lambda fact: fact.is_history)[:_MAX_FACTS]
-    return "\n".join([_OF_THE_MAP, *(f"- {topic}" for topic in given.topics), *map(_with_origin, facts)])
+    text = "\n".join([_OF_THE_MAP, *(f"- {topic}" for topic in given.topics), *map(_with_origin, facts)])
+    return Quotation(text, _sources(facts))
 
 
 def _with_origin(fact: MapFact) -> str:
@@ -135,7 +145,7 @@ def _with_origin(fact: MapFact) -> str:
 # --- about one thing -------------------------------------------------------------------------------
 
 
-def extract_answer(question: str, texts: Sequence[Text]) -> str:
+def quote_texts(question: str, texts: Sequence[Text]) -> Quotation:
     """The sentences of texts that support an answer best, quoted, what holds before what it replaced.
 
     Args:
@@ -148,7 +158,7 @@ def extract_answer(question: str, texts: Sequence[Text]) -> str:
     best = max(scores, default=0.0)
     least = _LEAST_COVER if question.isascii() or _is_latin(question) else _LEAST_COVER_UNSTEMMED
     if best < least:
-        return NO_ANSWER
+        return Quotation(NO_ANSWER)
     by_time = sorted(
         range(len(sentences)), key=lambda place: (instant(told[sentences[place]].occurred_at), place), reverse=True
     )
@@ -159,14 +169,14 @@ def extract_answer(question: str, texts: Sequence[Text]) -> str:
         if fits and len(chosen) < limit and not _repeats(place, chosen, sentences):
             chosen.append(place)
     fitting = {sentences[place] for place, score in enumerate(scores) if score > 0}
-    return _OPENING + _quoted([sentences[place] for place in by_time if place in chosen], told, fitting)
+    return _quoted([sentences[place] for place in by_time if place in chosen], told, fitting)
 
 
 def _is_latin(text: str) -> bool:
     return sum("a" <= letter <= "ɏ" for letter in text.lower()) * 2 > len(text)
 
 
-def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) -> str:
+def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) -> Quotation:
     """The sentences in quotation marks, after what says that one of them is no longer so; history is marked."""
     later = _what_changed(chosen, told)
     changes = [text for texts in later.values() for text in texts if text not in chosen]
@@ -174,12 +184,17 @@ def _quoted(chosen: Sequence[str], told: Mapping[str, Text], fitting: Set[str]) 
     history = {text for text in (*chosen, *first) if told[text].is_history or not fitting.isdisjoint(later[text])}
     newest_first = sorted((*first, *chosen), key=lambda text: instant(told[text].occurred_at), reverse=True)
     beside = [text for text in dict.fromkeys(changes) if text not in fitting][:_MAX_CHANGES]
-    quotes = [
-        *(_quote(text) for text in newest_first if text not in history),
-        *(f"{_EARLIER}{_quote(text)}" for text in newest_first if text in history),
-        *(f"But also: {_quote(text)}" for text in beside),
-    ]
-    return " ".join(quotes)
+    marks = {
+        **{text: "" for text in newest_first if text not in history},
+        **{text: _EARLIER for text in newest_first if text in history},
+        **dict.fromkeys(beside, "But also: "),
+    }
+    quotes = (f"{mark}{_quote(text)}" for text, mark in marks.items())
+    return Quotation(_OPENING + " ".join(quotes), _sources(told[text] for text in marks))
+
+
+def _sources(quoted: Iterable[Text | MapFact]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(source for one in quoted for source in one.sources if source))
 
 
 def _quote(text: str) -> str:
@@ -209,7 +224,12 @@ def _told(texts: Sequence[Text]) -> dict[str, Text]:
             if sentence.kind != "heading" and not is_order(sentence.text):
                 text = spelt.setdefault(sentence.text.replace("\\", ""), sentence.text)  # a context escapes marks
                 before = told.get(text, Text(text))
-                told[text] = Text(text, before.occurred_at or one.occurred_at, before.is_history or one.is_history)
+                told[text] = Text(
+                    text,
+                    before.occurred_at or one.occurred_at,
+                    before.is_history or one.is_history,
+                    (*before.sources, *one.sources),
+                )
     return told
 
 

@@ -115,3 +115,18 @@ async def test_whatever_the_budget_evidence_and_answer_say_no_more_than_the_cont
             assert [text for text in (*texts, *quotes) if plain(text) not in context] == []
 
     assert len(told) > 1
+
+
+@pytest.mark.parametrize("query_type", TYPES)
+async def test_documents_that_are_quoted_come_first_among_the_references(query_type):
+    world = await make_quoting_world()
+
+    found = await world.ask("Northstar launch: who planted tomatoes?", query_type, include_references=True)
+    of_the_whole = await world.ask("What is this about?", query_type, index=True)
+
+    assert [passage.source for passage in found.evidence.passages] == ["garden.md", "launch.md", "budget.md"]
+    assert found.quoted == ("launch.md", "garden.md")
+    assert found.references == ("launch.md", "garden.md", "budget.md")
+    assert found.text.endswith("References:\n- launch.md\n- garden.md\n- budget.md")
+    assert of_the_whole.quoted == ("launch.md", "garden.md", "budget.md")
+    assert of_the_whole.references == of_the_whole.quoted
