@@ -1,4 +1,4 @@
-"""From a context to an answer: in one piece, piece by piece, or as an object."""
+"""From a context to an answer: what a model is asked, a reply as an object, and quotations where there is no model."""
 
 import json
 from typing import Any
