@@ -159,7 +159,7 @@ async def _trees(name: str) -> "tuple[TreeState, TreeState]":
 
     (dataset,) = [d for d in await datasets.list_datasets() if d.name == name]
     opened = await open_dataset(dataset.id)
-    manifest = await opened.runtime.store.read_manifest(dataset.id)
+    manifest = await opened.manifest()
     leaves, served = await read_leaves(opened.tenant), await read_served(opened.tenant, manifest.serving)
     fresh = plan_tree(leaves, choose_options(name, manifest, None, IMPROVE))
     return (

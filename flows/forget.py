@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from overstory.indexing.leasing import writing
+from overstory.indexing.leasing import writing_in
 from overstory.layout import tasks
 from overstory.results import ForgetResult
 from overstory.runtime import open_dataset
@@ -16,9 +16,8 @@ from overstory.runtime import open_dataset
 async def forget(dataset_id: UUID, document_ids: Sequence[UUID] | None, *, wait_seconds: float = 0) -> ForgetResult:
     """Remove documents with everything that only they support; the whole dataset for None."""
     opened = await open_dataset(dataset_id, any_embedder=document_ids is None)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     name = opened.dataset.name
-    async with writing(store, opened.dataset, "forget", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    async with writing_in(opened, "forget", wait_seconds=wait_seconds) as held:
         if document_ids is None:
             await tasks.remove.drop_dataset(dataset_id)
             return ForgetResult(dataset=name, documents=0, chunks=0, entities=0, edges=0)

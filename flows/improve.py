@@ -6,7 +6,7 @@ from uuid import UUID
 
 from overstory.errors import OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
-from overstory.indexing.leasing import HeldLease, writing
+from overstory.indexing.leasing import HeldLease, writing_in
 from overstory.indexing.plans import IMPROVE
 from overstory.indexing.reports import reason_of, result_of
 from overstory.layout import tasks
@@ -32,11 +32,8 @@ async def improve(
     A failure of the index is a warning in the result: what is served goes on being served.
     """
     opened = await open_dataset(dataset_id)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     alone = not tasks.policies.processes()
-    async with writing(
-        store, opened.dataset, "improve", ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
-    ) as held:
+    async with writing_in(opened, "improve", wait_seconds=wait_seconds, alone=alone) as held:
         with budgeted(dataset_id, budget):
             reading, index = await _enrich_and_index(opened, held, build_global_context_index)
     usage = reading.usage
@@ -70,7 +67,7 @@ async def _enrich_and_index(
         return reading, None
     if reading.stopped is None:
         return reading, await _index_or_reason(opened, held)
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     return reading, result_of(IndexStatus.STOPPED, manifest, reason=_left_unread(reading))
 
 
@@ -84,6 +81,6 @@ async def _index_or_reason(opened: OpenDataset, held: HeldLease) -> IndexResult:
         return await grow(opened.dataset.id, held, options=None, purpose=IMPROVE, usage=usage)
     except OverstoryError as error:
         logger.warning("The index of %s was not built: %s", opened.dataset.id, error)
-        manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+        manifest = await opened.manifest()
         failed = result_of(IndexStatus.FAILED, manifest, reason=reason_of(error))
         return replace(failed, model_calls=usage.calls, usage=usage)

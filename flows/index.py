@@ -10,7 +10,7 @@ from uuid import UUID
 from overstory import telemetry
 from overstory.errors import BudgetExceededError, OverstoryError
 from overstory.indexing.budgets import Budget, budgeted
-from overstory.indexing.leasing import HeldLease, writing
+from overstory.indexing.leasing import HeldLease, writing_in
 from overstory.indexing.plans import IMPROVE, REBUILD, Batch, BuildPlan, batches_of
 from overstory.indexing.reports import generation_of, left_over, reason_of, result_of, total_usage, unchanged
 from overstory.indexing.summarizing import BatchReport, BatchStoppedError, stage_of
@@ -42,12 +42,9 @@ async def global_context_index_pipeline(
 ) -> IndexResult:
     """Bring the index of a dataset up to date, or write it from scratch."""
     opened = await open_dataset(dataset_id)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
     purpose = REBUILD if rebuild else IMPROVE
     alone = not tasks.policies.processes()
-    async with writing(
-        store, opened.dataset, purpose, ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
-    ) as held:
+    async with writing_in(opened, purpose, wait_seconds=wait_seconds, alone=alone) as held:
         with budgeted(dataset_id, budget):
             reuse = reuse_unchanged or not rebuild
             return await grow(dataset_id, held, options=options, purpose=purpose, usage=Usage(), reuse=reuse)
@@ -79,23 +76,23 @@ async def _grow(
     dataset_id: UUID, held: HeldLease, options: TreeOptions | None, purpose: str, usage: Usage, reuse: bool
 ) -> IndexResult:
     begun = time.monotonic()
-    store = (await open_dataset(dataset_id)).runtime.store
+    opened = await open_dataset(dataset_id)
     plan = await tasks.plan.plan_index(dataset_id, held.lease, options, purpose, reuse)
     if plan.nothing_to_do:
         status = IndexStatus.UNCHANGED if plan.root_id else IndexStatus.EMPTY
-        return result_of(status, await store.read_manifest(dataset_id))
+        return result_of(status, await opened.manifest())
     reports, stopped = await _write(plan, usage)
     if stopped is not None:
         stopped.add_note(left_over(plan, reports))
         if not isinstance(stopped, BudgetExceededError):
             raise stopped
-        manifest = await store.read_manifest(dataset_id)
+        manifest = await opened.manifest()
         return result_of(IndexStatus.STOPPED, manifest, reports=reports, reason=reason_of(stopped))
     if plan.same_shape and await tasks.publish.withdraw_unchanged(dataset_id, plan, held.lease):
-        return unchanged(await store.read_manifest(dataset_id), reports, time.monotonic() - begun)
+        return unchanged(await opened.manifest(), reports, time.monotonic() - begun)
     await _publish(plan, held, reports)
     status = IndexStatus.PUBLISHED if plan.root_id else IndexStatus.EMPTY
-    manifest = await store.read_manifest(dataset_id)
+    manifest = await opened.manifest()
     result = result_of(status, manifest, reports=reports, seconds=time.monotonic() - begun)
     await tasks.report.report_index(dataset_id, reports, result)
     return result

@@ -9,7 +9,7 @@ from overstory.errors import BudgetExceededError
 from overstory.indexing import reading
 from overstory.indexing.budgets import budgeted
 from overstory.indexing.extracting import STAGE, ExtractReport, ExtractStoppedError
-from overstory.indexing.leasing import writing
+from overstory.indexing.leasing import writing_in
 from overstory.indexing.sources import ReadOutcome, SourceInput
 from overstory.layout import tasks
 from overstory.models import FORGETTING, Document, Usage
@@ -47,11 +47,8 @@ async def remember(
     begun = time.monotonic()
     opened = await open_dataset(dataset_id)
     runtime = opened.runtime
-    lease = runtime.settings.store.lease_seconds
     alone = not tasks.policies.processes()
-    async with writing(
-        runtime.store, opened.dataset, "remember", ttl_seconds=lease, wait_seconds=wait_seconds, alone=alone
-    ) as held:
+    async with writing_in(opened, "remember", wait_seconds=wait_seconds, alone=alone) as held:
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
         report = await tasks.read.read_sources(dataset_id, data, node_set, fetched)

@@ -75,7 +75,7 @@ async def remember(
     result: RememberResult = await flows.remember.remember(
         opened.dataset.id, data, node_set=tags, fetched=fetched, wait_seconds=wait_seconds
     )
-    if not self_improvement or not (await runtime.store.read_manifest(opened.dataset.id)).serving:
+    if not self_improvement or not (await opened.manifest()).serving:
         return result
     improved = await improve(
         opened.dataset.id,
@@ -267,7 +267,7 @@ async def forget(
     result: ForgetResult = await flows.forget.forget(opened.dataset.id, documents, wait_seconds=wait_seconds)
     if not prove:
         return result
-    manifest = await runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     return replace(result, proof=await proving.prove(opened.tenant, manifest, words))
 
 

@@ -23,7 +23,7 @@ from overstory.indexing import (
     repairing,
 )
 from overstory.indexing.archive import ArchiveManifest
-from overstory.indexing.leasing import current_holder, writing
+from overstory.indexing.leasing import current_holder, writing_in
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.verification import Violation
 from overstory.layout import retrieval, tasks
@@ -139,14 +139,13 @@ async def export_graph(
     file = Path(path)
     form = graph_files.format_of(file, format)
     opened = await _open(dataset, user, Permission.READ)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    async with writing_in(opened, "export", wait_seconds=wait_seconds) as held:
         await forgetting.forget(opened, held.lease)
         return await graph_files.write_graph(await _graph_source(opened), file, form)
 
 
 async def _graph_source(opened: OpenDataset, hidden: frozenset[UUID] = frozenset()) -> graphs.GraphSource:
-    current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
+    current = (await opened.manifest()).current
     return graphs.GraphSource(tenant=opened.tenant, dataset=opened.dataset, generation=current, hidden=hidden)
 
 
@@ -159,7 +158,7 @@ async def _shown_graph(opened: OpenDataset) -> graphs.GraphSource:
 async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
     """The text of the root that is served, None when there is none."""
     opened = await _open(dataset_id, user, Permission.READ)
-    current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
+    current = (await opened.manifest()).current
     if current is None or current.root_id is None:
         return None
     rows = await _visible(opened).areas([current.root_id], current.number)
@@ -170,8 +169,7 @@ async def root_summary(dataset_id: UUID | str, user: User = None) -> str | None:
 async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
     """How a dataset and its index stand."""
     opened = await _open(dataset, user, Permission.READ)
-    tenant, store = opened.tenant, opened.runtime.store
-    manifest = await store.read_manifest(opened.dataset.id)
+    tenant, manifest = opened.tenant, await opened.manifest()
     current = manifest.current
     behind = await pending.count_pending(tenant, manifest, current)
     texts = await listing.condition(tenant, manifest.serving)
@@ -202,7 +200,7 @@ async def status(dataset: str | UUID, user: User = None) -> DatasetStatus:
         incomplete_reasons=await listing.incomplete_reasons(tenant),
         stale=texts.stale,
         unpublished=len(manifest.unpublished),
-        held_by=await current_holder(store, opened.dataset.id),
+        held_by=await current_holder(opened.runtime.store, opened.dataset.id),
         store=await tenant.describe(),
     )
 
@@ -249,7 +247,7 @@ async def tree(
     """
     opened = await _open(dataset, user, Permission.READ)
     tenant, found = _visible(opened), list[TreeEntry]()
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     shown = manifest.generation(generation)
     top = node or (shown.root_id if shown else None)
     wanted: Sequence[UUID] = [top] if top else []
@@ -267,7 +265,7 @@ async def areas_named(
 ) -> list[UUID]:
     """The ids of areas of a generation that begin so, written as hexadecimal digits."""
     opened = await _open(dataset, user, Permission.READ)
-    shown = (await opened.runtime.store.read_manifest(opened.dataset.id)).generation(generation)
+    shown = (await opened.manifest()).generation(generation)
     wanted = beginning.replace("-", "").lower()
     found: list[UUID] = []
     if shown is not None:
@@ -307,7 +305,7 @@ async def sources_of(dataset: str | UUID, facts: Sequence[Fact], user: User = No
 async def verify(dataset: str | UUID, user: User = None) -> list[Violation]:
     """What is wrong with the tree that is served; summaries that wait for the next improve are no fault."""
     opened = await _open(dataset, user, Permission.READ)
-    current = (await opened.runtime.store.read_manifest(opened.dataset.id)).current
+    current = (await opened.manifest()).current
     if current is None:
         return []
     found, _ = await publishing.violations_at(opened.tenant, current.number, current.max_bucket_size)
@@ -320,8 +318,7 @@ async def repair(dataset: str | UUID, user: User = None, *, wait_seconds: float 
     """Mend what can be mended without a model; the result says what is left and what mends it."""
     opened = await _open(dataset, user, Permission.WRITE)
     check_embedding(opened.dataset, opened.runtime.embedder)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "repair", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    async with writing_in(opened, "repair", wait_seconds=wait_seconds) as held:
         return await repairing.repair(opened, held.lease)
 
 
@@ -332,7 +329,7 @@ async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User 
     What a file system, a backup or a disk keeps of files that were rewritten is beyond its reach.
     """
     opened = await _open(dataset, user, Permission.READ)
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     return await proving.prove(opened.tenant, manifest, words)
 
 
@@ -340,7 +337,7 @@ async def prove_forgotten(dataset: str | UUID, words: Sequence[str], user: User 
 async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tuple[Generation, ...]]:
     """The number of the served generation, and all that are kept, oldest first."""
     opened = await _open(dataset, user, Permission.READ)
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     return manifest.serving, manifest.generations
 
 
@@ -348,7 +345,7 @@ async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tupl
 async def tree_options(dataset: str | UUID, user: User = None) -> TreeOptions:
     """What the served index was built with; the defaults where there is none."""
     opened = await _open(dataset, user, Permission.READ)
-    return TreeOptions.of((await opened.runtime.store.read_manifest(opened.dataset.id)).current)
+    return TreeOptions.of((await opened.manifest()).current)
 
 
 @checked()
@@ -359,10 +356,9 @@ async def rollback(dataset: str | UUID, generation: int, user: User = None, *, w
         GenerationNotFoundError: it is not kept.
     """
     opened = await _open(dataset, user, Permission.WRITE)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "rollback", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    async with writing_in(opened, "rollback", wait_seconds=wait_seconds) as held:
         await forgetting.forget(opened, held.lease)
-        return await publishing.roll_back(store, opened.tenant, held.lease, generation)
+        return await publishing.roll_back(opened.runtime.store, opened.tenant, held.lease, generation)
 
 
 @checked()
@@ -375,10 +371,9 @@ async def export(
         UsageError: the folder exists and is not empty.
     """
     opened = await _open(dataset, user, Permission.READ)
-    store, lease = opened.runtime.store, opened.runtime.settings.store.lease_seconds
-    async with writing(store, opened.dataset, "export", ttl_seconds=lease, wait_seconds=wait_seconds) as held:
+    async with writing_in(opened, "export", wait_seconds=wait_seconds) as held:
         await forgetting.forget(opened, held.lease)
-        return await archive.export_dataset(store, opened.tenant, opened.dataset, Path(folder))
+        return await archive.export_dataset(opened.runtime.store, opened.tenant, opened.dataset, Path(folder))
 
 
 @checked()

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from overstory import telemetry, tracing
 from overstory.errors import DatasetNotFoundError, EmbeddingMismatchError
-from overstory.models import Dataset
+from overstory.models import Dataset, Manifest
 from overstory.settings import HASHING, MINILM, OFFLINE, Settings, store_scheme
 from overstory.stores.contract import Store, Tenant
 from overstory.stores.opening import open_store
@@ -54,6 +54,10 @@ class OpenDataset:
     dataset: Dataset
     tenant: Tenant
     runtime: Runtime
+
+    async def manifest(self) -> Manifest:
+        """Which generations of its index there are, and which one is served now."""
+        return await self.runtime.store.read_manifest(self.dataset.id)
 
 
 _Opened = dict[Settings, "asyncio.Task[Runtime]"]

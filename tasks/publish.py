@@ -43,5 +43,5 @@ async def sweep_index(dataset_id: UUID, pending: Sequence[UUID], lease: Lease) -
     """Drop rows that no kept generation sees, and the changes that were taken in; never under another writer."""
     opened = await open_dataset(dataset_id)
     await opened.runtime.store.renew_lease(lease, opened.runtime.settings.store.lease_seconds)
-    manifest = await opened.runtime.store.read_manifest(dataset_id)
+    manifest = await opened.manifest()
     await publishing.clean_up(opened.tenant, manifest, pending)

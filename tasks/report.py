@@ -68,7 +68,7 @@ def degraded_rows(reports: Sequence[BatchReport]) -> list[dict[str, object]]:
 
 
 async def _page(opened: OpenDataset, result: IndexResult) -> str:
-    manifest = await opened.runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     current = manifest.current
     if current is None or current.root_id is None:
         return f"# {opened.dataset.name}\n\nThere is nothing to summarise."

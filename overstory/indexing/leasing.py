@@ -10,13 +10,14 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from uuid import UUID, uuid4
 
 from overstory import processes
 from overstory.errors import DatasetBusyError, LeaseLostError, OverstoryError, StoreError, StoreUnavailableError
 from overstory.models import Dataset, Lease
+from overstory.runtime import OpenDataset
 from overstory.stores.contract import Store
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,14 @@ async def writing(
     finally:
         renewal.cancel()
         await asyncio.shield(_end(store, held, renewal))
+
+
+def writing_in(
+    opened: OpenDataset, work: str, *, wait_seconds: float = 0, alone: bool = True
+) -> AbstractAsyncContextManager[HeldLease]:
+    """Be the one writer of a dataset that is open, as `writing`, for as long a lease as its settings say."""
+    store, ttl = opened.runtime.store, opened.runtime.settings.store.lease_seconds
+    return writing(store, opened.dataset, work, ttl_seconds=ttl, wait_seconds=wait_seconds, alone=alone)
 
 
 def holder_name(work: str, *, alone: bool = True) -> str:

@@ -34,10 +34,10 @@ async def plan_build(
         IndexMismatchError: the index was built with another strategy or size, and this is no rebuild.
     """
     store, tenant = opened.runtime.store, opened.tenant
-    manifest = await store.read_manifest(tenant.dataset_id)
+    manifest = await opened.manifest()
     chosen = choose_options(opened.dataset.name, manifest, options, purpose)
     if (await forgetting.forget(opened, lease)).documents:
-        manifest = await store.read_manifest(tenant.dataset_id)
+        manifest = await opened.manifest()
     pending = tuple(await pending_changes(tenant))
     if purpose == IMPROVE and is_current(manifest) and not pending:
         return _nothing(tenant, manifest, chosen)

@@ -19,8 +19,7 @@ _TEXT_OF_A_TOKEN = "word"
 
 async def preview(opened: OpenDataset) -> IndexPreview:
     """Count what `improve` would ask of the model for the index; nothing is written."""
-    store, tenant = opened.runtime.store, opened.tenant
-    manifest = await store.read_manifest(tenant.dataset_id)
+    tenant, manifest = opened.tenant, await opened.manifest()
     chosen = planning.choose_options(opened.dataset.name, manifest, None, IMPROVE)
     plan = await planning.look_ahead(tenant, manifest, chosen)
     levels = [] if plan.nothing_to_do else await _levels(opened, plan)

@@ -85,7 +85,7 @@ async def look(runtime: Runtime, dataset: str, user: str, generation: int | None
         GenerationNotFoundError: it is not kept.
     """
     opened = await access.find_dataset(runtime, dataset, user, Permission.READ, any_embedder=True)
-    manifest = await runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     shown = manifest.generation(generation)
     return Look(opened, hide_forgetting(opened.tenant), manifest, shown)
 

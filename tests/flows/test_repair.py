@@ -116,7 +116,7 @@ async def test_marks_and_rows_of_a_writer_that_was_taken_over_are_taken_back():
     dataset = (await datasets.list_datasets())[0]
     opened = await open_dataset(dataset.id)
     lease = await opened.runtime.store.acquire_lease(dataset.id, "test", 60)
-    manifest = await opened.runtime.store.read_manifest(dataset.id)
+    manifest = await opened.manifest()
     newest = replace(manifest.generations[-1], number=4)
     await opened.runtime.store.write_manifest(
         replace(manifest, serving=4, generations=(*manifest.generations, newest), last_number=4), lease

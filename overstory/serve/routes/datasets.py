@@ -99,7 +99,7 @@ async def export(
 
 async def _view(runtime: Runtime, dataset: str | UUID, user: str) -> DatasetView:
     opened = await access.find_dataset(runtime, dataset, user, Permission.READ, any_embedder=True)
-    manifest = await runtime.store.read_manifest(opened.dataset.id)
+    manifest = await opened.manifest()
     who = access.user_id(user)
     return DatasetView(
         status=without_place(await datasets.status(opened.dataset.id, user)),
