@@ -8,7 +8,7 @@ pytest.importorskip("prefect", reason="needs the extra `prefect`")
 
 from prefect.states import Completed, Failed
 
-from flows import improving_all
+from flows import improve_all
 from overstory import datasets, improve, remember
 from overstory.access import user_id
 from overstory.errors import StoreDamagedError
@@ -18,7 +18,7 @@ from overstory.runtime import open_dataset
 
 
 async def found(user: str) -> list[tuple[str, Any]]:
-    return [(dataset.name, who) for dataset, who in await improving_all._writable(user)]
+    return [(dataset.name, who) for dataset, who in await improve_all._writable(user)]
 
 
 async def test_the_night_covers_the_datasets_of_all_users_each_once_and_as_its_owner():
@@ -48,8 +48,8 @@ async def test_the_work_of_a_night_is_a_first_index_and_what_is_pending():
     await remember(["Anna Hofer leads Northstar."], "north")
     new = await datasets.status("north")
 
-    assert improving_all.has_work(new, first_index=True)
-    assert not improving_all.has_work(new, first_index=False)
+    assert improve_all.has_work(new, first_index=True)
+    assert not improve_all.has_work(new, first_index=False)
 
 
 @pytest.mark.parametrize("first_index", [True, False])
@@ -65,16 +65,16 @@ async def test_a_forgetting_that_stopped_is_work_of_a_night(first_index: bool, i
     await improve("north", build_global_context_index=is_indexed)
     finished = await datasets.status("north")
 
-    assert improving_all.has_work(begun, first_index=first_index)
-    assert improving_all.has_work(finished, first_index=first_index) == (first_index and not is_indexed)
+    assert improve_all.has_work(begun, first_index=first_index)
+    assert improve_all.has_work(finished, first_index=first_index) == (first_index and not is_indexed)
 
 
 async def test_a_dataset_that_cannot_be_looked_at_has_failed_and_the_others_count():
     await remember(["Anna Hofer leads Northstar."], "broken")
-    ((broken, _),) = await improving_all._writable("")
+    ((broken, _),) = await improve_all._writable("")
 
-    state = improving_all._state_of(broken, StoreDamagedError("bytes that can't be right"))
-    night = improving_all._summary([("broken", state), ("north", Completed(message="fine"))])
+    state = improve_all._state_of(broken, StoreDamagedError("bytes that can't be right"))
+    night = improve_all._summary([("broken", state), ("north", Completed(message="fine"))])
 
     assert state.is_failed()
     assert (night.type.value, night.name) == ("COMPLETED", COMPLETED_WITH_ERRORS)
@@ -82,6 +82,6 @@ async def test_a_dataset_that_cannot_be_looked_at_has_failed_and_the_others_coun
 
 
 def test_a_night_in_which_everything_fails_has_failed():
-    night = improving_all._summary([("a", Failed(message="no answer")), ("b", Failed(message="no answer"))])
+    night = improve_all._summary([("a", Failed(message="no answer")), ("b", Failed(message="no answer"))])
 
     assert night.is_failed()
