@@ -316,11 +316,11 @@ async def _clock_jumps(home: Path, jump: timedelta) -> list[str]:
 
 async def improve_against_overload() -> dict[str, Any]:
     """Build, and note how far the concurrency fell and rose meanwhile."""
-    from overstory import datasets, improve, limits
+    from overstory import datasets, improve, model_limits
 
     lowest, calls = [CONCURRENCY], asyncio.create_task(improve(build_global_context_index=True))
     while not calls.done():
-        known = [one for group in limits._limiters.values() for one in group.values()]
+        known = [one for group in model_limits._limiters.values() for one in group.values()]
         lowest += [one.allowed for one in known]
         await asyncio.sleep(0.005)
     index = (await calls).index

@@ -9,9 +9,9 @@ import numpy as np
 
 from overstory import telemetry
 from overstory.errors import ConfigurationError, ModelOutputError, ModelUnavailableError
-from overstory.limits import RetryPolicy, limiter_for, with_retries
 from overstory.llm import Route, close, find_route, load_litellm, price_of
 from overstory.model_errors import translate
+from overstory.model_limits import RetryPolicy, limiter_for, with_retries
 from overstory.models import Usage, Vectors
 from overstory.settings import EmbeddingSettings
 from overstory.telemetry import Kind

@@ -29,8 +29,8 @@ from overstory.errors import (
     ModelRefusedError,
     ModelUnavailableError,
 )
-from overstory.limits import AdaptiveLimiter, RetryPolicy, limiter_for, with_retries
 from overstory.model_errors import translate
+from overstory.model_limits import AdaptiveLimiter, RetryPolicy, limiter_for, with_retries
 from overstory.models import Usage
 from overstory.parsing import ThoughtFilter, strict_schema
 from overstory.settings import ModelSettings

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Generic
 
 from overstory import prompts
-from overstory.checks import check_summary
 from overstory.errors import ConfigurationError, ModelInputError, ModelOutputError, ModelRefusedError
 from overstory.ids import fold, normalize_name
 from overstory.llm import Gateway, price_of
+from overstory.model_checks import check_summary
 from overstory.models import Category, ChunkGraph, Mention, Relation, Usage
 from overstory.obedience import obeys
 from overstory.parsing import FORM_REASONS, AnswerT, parse_answer, strict_schema

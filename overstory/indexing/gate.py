@@ -2,7 +2,7 @@
 
 Repaired by rule, without another call: line breaks, list marks and `[3]` marks in a text, a heading "Earlier:",
 inputs that don't exist beside ones that do, doubled facts and topics, blank categories.
-Refused with a reason, for another try: everything that `checks` finds in a fact or a topic, facts whose inputs
+Refused with a reason, for another try: everything that `model_checks` finds in a fact or a topic, facts whose inputs
 don't exist, missing sections, too much text, and drafts that mostly repeat themselves.
 """
 
@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from overstory.checks import sentence_faults, talk_faults
 from overstory.errors import ModelInputError, ModelInputTooLongError, ModelOutputError, ModelRefusedError
 from overstory.grounding import ungrounded
 from overstory.indexing.condensing import halve
 from overstory.indexing.rendering import EARLIER, render_area
+from overstory.model_checks import sentence_faults, talk_faults
 from overstory.models import AreaContent, Category, Fact, Usage
 from overstory.settings import OFFLINE
 from overstory.tokens import estimate_tokens

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from overstory import datasets, improve, recall, remember
-from overstory.checks import sentence_faults
 from overstory.demo import read_notes
+from overstory.model_checks import sentence_faults
 from overstory.results import IndexStatus
 
 NOTES = 24

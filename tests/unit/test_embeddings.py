@@ -15,7 +15,7 @@ from overstory.errors import (
     ModelOutputError,
     ModelUnavailableError,
 )
-from overstory.limits import RetryPolicy
+from overstory.model_limits import RetryPolicy
 from overstory.settings import EmbeddingSettings
 from overstory.testing import ScriptedModelServer, fail, slow, wrong_vectors
 from overstory.testing.replies import embedding

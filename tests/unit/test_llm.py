@@ -20,8 +20,8 @@ from overstory.errors import (
     ModelRefusedError,
     ModelUnavailableError,
 )
-from overstory.limits import RetryPolicy, limiter_for
 from overstory.llm import Gateway, Price, find_route, price_of
+from overstory.model_limits import RetryPolicy, limiter_for
 from overstory.models import Usage
 from overstory.schemas import AreaAnswer
 from overstory.settings import ModelSettings

@@ -8,8 +8,8 @@ import pytest
 from overstory import llm, prompts
 from overstory.errors import ConfigurationError, ModelAccessError, ModelOutputError, ModelRefusedError
 from overstory.ids import normalize_name
-from overstory.limits import RetryPolicy
 from overstory.llm import Gateway
+from overstory.model_limits import RetryPolicy
 from overstory.model_writer import ModelWriter, input_tokens
 from overstory.models import Category, Usage
 from overstory.offline.writer import OfflineWriter

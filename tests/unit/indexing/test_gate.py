@@ -11,8 +11,8 @@ from overstory import llm
 from overstory.errors import ModelAccessError, ModelUnavailableError
 from overstory.indexing.gate import accept, check_draft, fallback_area, write_checked_area
 from overstory.indexing.rendering import render_area
-from overstory.limits import RetryPolicy
 from overstory.llm import Gateway
+from overstory.model_limits import RetryPolicy
 from overstory.model_writer import ModelWriter
 from overstory.models import Category, Usage
 from overstory.offline.areas import extractive_area

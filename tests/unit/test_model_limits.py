@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overstory.errors import ModelAccessError, ModelOutputError, ModelOverloadedError, ModelUnavailableError
-from overstory.limits import AdaptiveLimiter, RetryPolicy, limiter_for, with_retries
+from overstory.model_limits import AdaptiveLimiter, RetryPolicy, limiter_for, with_retries
 from overstory.models import Usage
 
 SOON = RetryPolicy(attempts=3, first_delay_seconds=0.001)
