@@ -19,7 +19,7 @@ from overstory.errors import MissingPackageError, OverstoryError
 from overstory.runtime import current_runtime
 from overstory.serve import problems
 from overstory.serve.context import Server, TheServer
-from overstory.serve.gate import AGENTS, METRICS, Gate, guarded
+from overstory.serve.entrance import AGENTS, METRICS, Entrance, guarded
 from overstory.serve.keys import KeyRing
 from overstory.serve.missing import NotInstalled
 from overstory.serve.options import ServeOptions
@@ -67,7 +67,7 @@ def make_app(options: ServeOptions) -> FastAPI:
     app.add_api_route("/health", health, tags=["server"])
     app.add_api_route(METRICS, metrics, tags=["server"], response_class=PlainTextResponse)
     app.include_router(page.router)
-    app.add_middleware(Gate, options=options, keys=server.keys)
+    app.add_middleware(Entrance, options=options, keys=server.keys)
     app.add_middleware(Watch)
     _tell_errors(app)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's way to change it

@@ -5,7 +5,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from overstory import telemetry
 from overstory.serve import problems
-from overstory.serve.gate import AGENTS
+from overstory.serve.entrance import AGENTS
 from overstory.telemetry import Kind
 
 _METHODS = {"GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"}

@@ -272,7 +272,7 @@ async def test_over_http_a_key_opens_its_users_datasets_only(start_server: Calla
     assert empty["datasets"] == []
 
 
-async def test_the_gate_stands_before_the_tools(make_client: MakeClient) -> None:
+async def test_the_entrance_stands_before_the_tools(make_client: MakeClient) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     locked, open_to_all = make_client(require_key=True), make_client()
 

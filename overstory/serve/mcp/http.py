@@ -1,4 +1,4 @@
-"""The tools at one address of the HTTP server, behind the same gate: keys, limits, refused pages of other sites."""
+"""The tools at one address of the HTTP server, behind the same entrance: keys, limits, refused pages of other sites."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,7 +34,7 @@ class Endpoint:
 
 
 def _shown(context: Context) -> Client:
-    """Who the gate has let in."""
+    """Who was let in."""
     assert context.request is not None
     state = context.request.state
     return Client(state.user, state.request_id, operator=False)

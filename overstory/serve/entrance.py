@@ -36,7 +36,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _WRONG_KEY = "This needs a key: send it as `Authorization: Bearer KEY`."
 
 
-class Gate:
+class Entrance:
     """Middleware in front of everything."""
 
     def __init__(self, app: ASGIApp, options: ServeOptions, keys: KeyRing) -> None:

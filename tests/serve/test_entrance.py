@@ -12,7 +12,7 @@ import pytest
 from overstory import errors
 from overstory.errors import OverstoryError
 from overstory.serve import problems
-from overstory.serve.gate import CONTENT_SECURITY_POLICY
+from overstory.serve.entrance import CONTENT_SECURITY_POLICY
 from overstory.serve.keys import KeyRing
 from overstory.serve.limits import RateLimiter
 from overstory.serve.options import is_loopback
