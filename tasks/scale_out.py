@@ -21,7 +21,7 @@ from .prefect_tasks import Configured
 
 
 @dataclass(slots=True)
-class Told:
+class Kept:
     """A `progress.Watcher` that keeps what it is told, for the process that shows it."""
 
     done: Counter[str] = field(default_factory=Counter)
@@ -55,8 +55,8 @@ class Parcel:
 class Brought:
     """What a batch brings back: its result, its progress, and what it took of the budget that it was lent."""
 
-    def __init__(self, result: Any, told: Told, calls: int, cost_usd: float) -> None:
-        self.result, self.told, self.calls, self.cost_usd = result, told, calls, cost_usd
+    def __init__(self, result: Any, kept: Kept, calls: int, cost_usd: float) -> None:
+        self.result, self.kept, self.calls, self.cost_usd = result, kept, calls, cost_usd
 
 
 class Elsewhere:
@@ -113,7 +113,7 @@ class Elsewhere:
             budget.give_back(part, calls=part.calls, cost_usd=part.cost_usd)
             raise
         budget.give_back(part, calls=brought.calls, cost_usd=brought.cost_usd)
-        brought.told.tell()
+        brought.kept.tell()
         return future, brought.result
 
     async def _submit(
@@ -138,11 +138,11 @@ def work(parcel: Parcel) -> Brought:
 
 
 async def _work(parcel: Parcel) -> Brought:
-    told, budget = Told(), parcel.budget
+    kept, budget = Kept(), parcel.budget
     calls, cost_usd = budget.calls, budget.cost_usd
-    with budgeted(parcel.args[0], budget), watched_by(told):
+    with budgeted(parcel.args[0], budget), watched_by(kept):
         result = await parcel.step(*parcel.args, **parcel.kwargs)
-    return Brought(result, told, budget.calls - calls, budget.cost_usd - cost_usd)
+    return Brought(result, kept, budget.calls - calls, budget.cost_usd - cost_usd)
 
 
 async def _brought(name: str, future: "PrefectDaskFuture[Brought]") -> Brought:
