@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.measuring import Table, peak_megabytes
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
-from overstory.indexing.tree.increments import TreeState, apply_changes
+from overstory.indexing.tree.increments import apply_changes
+from overstory.indexing.tree.state import TreeState
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=1)

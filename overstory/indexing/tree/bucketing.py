@@ -17,8 +17,6 @@ from overstory.indexing.tree.one_core import one_core
 from overstory.indexing.tree.vector_order import vector_buckets
 from overstory.models import Generation, Vectors
 
-__all__ = ["OPTION_NAMES", "STRATEGIES", "Leaves", "PlannedLevel", "TreeOptions", "TreePlan", "plan_tree"]
-
 STRATEGIES = ("graph", "vector")
 
 

@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory import ids
-from overstory.indexing.tree.bucketing import PlannedLevel, TreeOptions
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.growing_tree import NOWHERE, Floor, GrowingTree
 from overstory.indexing.tree.id_arrays import IdArray, find_uuids, sort_order, to_uuids
+from overstory.indexing.tree.leaves import PlannedLevel
 from overstory.indexing.tree.one_core import one_core
 from overstory.indexing.tree.placing import Placing
 from overstory.indexing.tree.squeezing import squeeze
 from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
-
-__all__ = ["PlacedBucket", "TreeChange", "TreeState", "apply_changes"]
 
 
 def apply_changes(

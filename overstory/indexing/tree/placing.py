@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from overstory.indexing.tree.bucketing import Leaves, TreeOptions, plan_lowest, plan_upper
+from overstory.indexing.tree.bucketing import TreeOptions, plan_lowest, plan_upper
 from overstory.indexing.tree.entity_index import EntityIndex
 from overstory.indexing.tree.growing_tree import NOWHERE, GrowingTree
-from overstory.indexing.tree.leaves import PlannedLevel, directions, sums_below
+from overstory.indexing.tree.leaves import Leaves, PlannedLevel, directions, sums_below
 from overstory.indexing.tree.vector_order import vector_buckets
 from overstory.models import Vectors
 

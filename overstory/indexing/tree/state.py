@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory.errors import InvalidIndexError
-from overstory.indexing.tree.bucketing import Leaves, PlannedLevel, TreePlan
+from overstory.indexing.tree.bucketing import TreePlan
 from overstory.indexing.tree.id_arrays import IdArray, find, from_uuids, sort_order, to_uuids
+from overstory.indexing.tree.leaves import Leaves, PlannedLevel
 
 
 class Node(Protocol):

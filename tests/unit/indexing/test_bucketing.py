@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overstory.errors import InvalidOptionError
-from overstory.indexing.tree.bucketing import ROOMY_LEVEL, Leaves, TreeOptions, TreePlan, plan_tree
+from overstory.indexing.tree.bucketing import ROOMY_LEVEL, TreeOptions, TreePlan, plan_tree
+from overstory.indexing.tree.leaves import Leaves
 from tests.unit.indexing import trees
 
 DATASET = UUID(int=7)

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from overstory import ids
-from overstory.indexing.tree.bucketing import Leaves, TreeOptions, plan_tree
+from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
-from overstory.indexing.tree.increments import TreeState, apply_changes
-from overstory.indexing.tree.leaves import directions
+from overstory.indexing.tree.increments import apply_changes
+from overstory.indexing.tree.leaves import Leaves, directions
+from overstory.indexing.tree.state import TreeState
 from tests.unit.indexing import trees
 from tests.unit.indexing.trees import TreeNode, verify_tree
 

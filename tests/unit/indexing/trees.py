@@ -6,8 +6,8 @@ from uuid import UUID
 
 import numpy as np
 
-from overstory.indexing.tree.bucketing import Leaves
 from overstory.indexing.tree.id_arrays import from_uuids
+from overstory.indexing.tree.leaves import Leaves
 from overstory.indexing.tree.verification import StoredTree, Violation
 from overstory.indexing.tree.verification import verify_tree as verify
 
