@@ -4,7 +4,6 @@ Their parameters are the form that people fill in: plain, typed, each with a def
 the public call of its name, as tasks of its own run.
 """
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -12,7 +11,7 @@ from uuid import UUID
 from prefect import State, flow
 from pydantic import Field
 
-from overstory import access, api, datasets
+from overstory import access, api
 from overstory.errors import InvalidOptionError
 from overstory.indexing.remote import is_url
 from overstory.layout import tasks
@@ -164,28 +163,21 @@ async def rebuild(
         wait_seconds: How long to wait while another run writes this dataset; 0 fails at once.
         user: Name or id of the user who owns the dataset; empty for the default user.
     """
-
-    asked = {
-        "bucketing_strategy": None if bucketing_strategy == AS_SERVED else bucketing_strategy,
-        "max_bucket_size": max_bucket_size,
-        "placement_distance_threshold": placement_distance_threshold,
-        "min_overlap": min_overlap,
-    }
-
-    async def work() -> Any:
-        stored = asdict(await datasets.tree_options(dataset, given_user(user)))
-        return await api.global_context_index_pipeline(
-            given_user(user),
+    return await tasks.policies.observed(
+        dataset,
+        lambda: api.rebuild(
             dataset,
-            rebuild=True,
+            bucketing_strategy=None if bucketing_strategy == AS_SERVED else bucketing_strategy,
+            max_bucket_size=max_bucket_size,
+            placement_distance_threshold=placement_distance_threshold,
+            min_overlap=min_overlap,
             reuse_unchanged=reuse_unchanged,
-            **{**stored, **{name: value for name, value in asked.items() if value is not None}},
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,
             wait_seconds=wait_seconds,
-        )
-
-    return await tasks.policies.observed(dataset, work)
+            user=given_user(user),
+        ),
+    )
 
 
 @flow(name="forget", flow_run_name="forget-{dataset}", persist_result=False)

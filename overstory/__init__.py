@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from overstory import datasets
-    from overstory.api import forget, global_context_index_pipeline, improve, remember
+    from overstory.api import forget, global_context_index_pipeline, improve, rebuild, remember
     from overstory.errors import OverstoryError
     from overstory.indexing.sources import SourceDocument
     from overstory.judging import Feedback, feedback, undo_feedback
@@ -27,6 +27,7 @@ _HOMES = {
     "global_context_index_pipeline": "overstory.api",
     "forget_session": "overstory.recalling",
     "improve": "overstory.api",
+    "rebuild": "overstory.api",
     "recall": "overstory.recalling",
     "recall_stream": "overstory.recalling",
     "remember": "overstory.api",
@@ -44,6 +45,7 @@ __all__ = [
     "forget_session",
     "global_context_index_pipeline",
     "improve",
+    "rebuild",
     "recall",
     "recall_stream",
     "remember",

@@ -233,6 +233,50 @@ async def global_context_index_pipeline(
     return result
 
 
+@checked()
+async def rebuild(
+    dataset: str | UUID = "main_dataset",
+    *,
+    bucketing_strategy: str | None = None,
+    max_bucket_size: int | None = None,
+    placement_distance_threshold: float | None = None,
+    min_overlap: float | None = None,
+    reuse_unchanged: bool = False,
+    run_in_background: bool = False,
+    user: User = None,
+    wait_seconds: float = 0,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> IndexResult:
+    """Write the whole index of a dataset anew, while the old one is served.
+
+    Options that are None stay as the served index has them; where there is none, as `improve` takes them. What they
+    mean, and what is raised, is said at `global_context_index_pipeline`.
+
+    Args:
+        reuse_unchanged: keep texts whose inputs, prompt and model are the same.
+    """
+    given = {
+        "bucketing_strategy": bucketing_strategy,
+        "max_bucket_size": max_bucket_size,
+        "placement_distance_threshold": placement_distance_threshold,
+        "min_overlap": min_overlap,
+    }
+    opened = await access.find_dataset(await current_runtime(), dataset, user, Permission.WRITE)
+    served = asdict(TreeOptions.of((await opened.manifest()).current))
+    return await global_context_index_pipeline(
+        user,
+        opened.dataset.id,
+        rebuild=True,
+        reuse_unchanged=reuse_unchanged,
+        **{**served, **{name: value for name, value in given.items() if value is not None}},
+        run_in_background=run_in_background,
+        wait_seconds=wait_seconds,
+        max_calls=max_calls,
+        max_cost_usd=max_cost_usd,
+    )
+
+
 @checked("document")
 async def forget(
     dataset: str | UUID,
@@ -340,4 +384,4 @@ def _with_skipped_index(result: ImproveResult) -> ImproveResult:
     return replace(result, index=_skipped_index(), warnings=(*result.warnings, _NO_BACKGROUND))
 
 
-__all__ = ["forget", "global_context_index_pipeline", "improve", "remember"]
+__all__ = ["forget", "global_context_index_pipeline", "improve", "rebuild", "remember"]

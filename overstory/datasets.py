@@ -24,7 +24,6 @@ from overstory.indexing import (
 )
 from overstory.indexing.archive import ArchiveManifest
 from overstory.indexing.leasing import current_holder, writing_in
-from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.verification import Violation
 from overstory.layout import retrieval, tasks
 from overstory.models import (
@@ -339,13 +338,6 @@ async def generations(dataset: str | UUID, user: User = None) -> tuple[int, tupl
     opened = await _open(dataset, user, Permission.READ)
     manifest = await opened.manifest()
     return manifest.serving, manifest.generations
-
-
-@checked()
-async def tree_options(dataset: str | UUID, user: User = None) -> TreeOptions:
-    """What the served index was built with; the defaults where there is none."""
-    opened = await _open(dataset, user, Permission.READ)
-    return TreeOptions.of((await opened.manifest()).current)
 
 
 @checked()

@@ -1,6 +1,6 @@
 """`overstory rebuild`, `generations` and `rollback`."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -9,9 +9,6 @@ from overstory.cli import jsonforms
 from overstory.cli.options import DEFAULT_DATASET, Dataset, Json, MaxCalls, MaxCostUsd, WaitSeconds
 from overstory.cli.performing import finish, perform
 from overstory.cli.terminal import output
-
-if TYPE_CHECKING:
-    from overstory.results import IndexResult
 
 Strategy: TypeAlias = Literal["graph", "vector"]
 
@@ -34,14 +31,19 @@ def rebuild(
     json: Json = False,
 ) -> None:
     """Write the whole index anew while the old one is served."""
-    given = {"bucketing_strategy": strategy, "max_bucket_size": max_bucket_size}
-    more = {
-        "reuse_unchanged": reuse_unchanged,
-        "max_calls": max_calls,
-        "max_cost_usd": max_cost_usd,
-        "wait_seconds": wait_seconds,
-    }
-    result = perform("rebuild", lambda: _rebuild(dataset, given, more), json=json)
+    result = perform(
+        "rebuild",
+        lambda: overstory.rebuild(
+            dataset,
+            bucketing_strategy=strategy,
+            max_bucket_size=max_bucket_size,
+            reuse_unchanged=reuse_unchanged,
+            wait_seconds=wait_seconds,
+            max_calls=max_calls,
+            max_cost_usd=max_cost_usd,
+        ),
+        json=json,
+    )
     if json:
         jsonforms.write("rebuild", jsonforms.fields(result))
     else:
@@ -55,14 +57,6 @@ def rebuild(
         else:
             suggest(output(), f"overstory tree --dataset {quoted(dataset)}")
     finish(in_part=bool(result.degraded) or result.status == "stopped")
-
-
-async def _rebuild(dataset: str, given: dict[str, Any], more: dict[str, Any]) -> "IndexResult":
-    from dataclasses import asdict
-
-    served = asdict(await overstory.datasets.tree_options(dataset))
-    options = served | {name: value for name, value in given.items() if value is not None}
-    return await overstory.global_context_index_pipeline(dataset=dataset, rebuild=True, **options, **more)
 
 
 def generations(dataset: Dataset = DEFAULT_DATASET, json: Json = False) -> None:

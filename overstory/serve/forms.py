@@ -9,7 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from overstory.access import MAX_NAME_CHARACTERS
 from overstory.indexing.cleaning import clean
 from overstory.indexing.sources import MAX_SOURCE_CHARACTERS, SourceDocument
-from overstory.indexing.tree.bucketing import OPTION_NAMES
 from overstory.judging import STEP, Feedback
 from overstory.layout import retrieval
 from overstory.results import RecallResult, SearchType
@@ -106,10 +105,6 @@ class RebuildForm(Form):
     wait_seconds: Wait = 0
     max_calls: Count | None = None
     max_cost_usd: Usd | None = None
-
-    def tree_options(self) -> dict[str, Any]:
-        """Those that were given."""
-        return {name: value for name in OPTION_NAMES if (value := getattr(self, name)) is not None}
 
 
 class RollbackForm(Form):

@@ -1,7 +1,6 @@
 """The verbs that take their time, each as a job and the work to be done for it: over HTTP and over MCP the same."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import TypeAlias, TypeVar
 
 import overstory
@@ -54,16 +53,17 @@ async def improve(runtime: Runtime, form: ImproveForm, user: str) -> "Begun[Impr
 async def rebuild(runtime: Runtime, form: RebuildForm, user: str) -> "Begun[IndexResult]":
     opened = await access.find_dataset(runtime, form.dataset, user, Permission.WRITE)
     elsewhere = form.background and runtime.settings.orchestration.wanted
-    options = asdict(await overstory.datasets.tree_options(opened.dataset.id, user))
 
     async def work() -> IndexResult:
-        return await overstory.global_context_index_pipeline(
-            user,
+        return await overstory.rebuild(
             opened.dataset.id,
-            rebuild=True,
+            bucketing_strategy=form.bucketing_strategy,
+            max_bucket_size=form.max_bucket_size,
+            placement_distance_threshold=form.placement_distance_threshold,
+            min_overlap=form.min_overlap,
             reuse_unchanged=form.reuse_unchanged,
-            **{**options, **form.tree_options()},
             run_in_background=elsewhere,
+            user=user,
             wait_seconds=form.wait_seconds,
             max_calls=form.max_calls,
             max_cost_usd=form.max_cost_usd,

@@ -2,7 +2,16 @@
 
 import pytest
 
-from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
+from overstory import (
+    SourceDocument,
+    datasets,
+    forget,
+    global_context_index_pipeline,
+    improve,
+    rebuild,
+    recall,
+    remember,
+)
 from overstory.errors import DatasetNotFoundError, IndexMismatchError, InvalidOptionError, ModelError
 from overstory.results import IndexStatus
 from overstory.testing import ScriptedModelServer, chatter, cut_off, fail, fenced, in_prose, refuse, say, trailing_comma
@@ -87,11 +96,9 @@ async def test_nothing_new_costs_nothing_and_a_rebuild_pays_for_everything(model
     model.forget()
 
     unchanged = await build()
-    reused = await global_context_index_pipeline(
-        rebuild=True, reuse_unchanged=True, bucketing_strategy="graph", max_bucket_size=4
-    )
+    reused = await rebuild(reuse_unchanged=True)
     calls_so_far = len(model.chats)
-    whole = await global_context_index_pipeline(rebuild=True, bucketing_strategy="graph", max_bucket_size=4)
+    whole = await rebuild()
 
     assert (unchanged.status, unchanged.generation) == (IndexStatus.UNCHANGED, first.generation)
     assert (reused.model_calls, calls_so_far) == (0, 0)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from overstory import SourceDocument, datasets, forget, global_context_index_pipeline, improve, recall, remember
+from overstory import (
+    SourceDocument,
+    datasets,
+    forget,
+    global_context_index_pipeline,
+    improve,
+    rebuild,
+    recall,
+    remember,
+)
 from overstory.demo import read_notes
 from overstory.errors import (
     DatasetBusyError,
@@ -17,6 +26,7 @@ from overstory.errors import (
     GenerationNotFoundError,
     InvalidOptionError,
 )
+from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.results import IndexStatus
 from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer, say
@@ -234,6 +244,36 @@ async def test_a_rebuild_changes_strategy_and_size_while_the_old_one_is_served()
     assert (status.bucketing_strategy, status.max_bucket_size, status.level_sizes) == ("vector", 10, (2,))
     assert index.written == 3
     assert await datasets.verify("main_dataset") == []
+
+
+async def test_a_rebuild_keeps_the_options_of_the_index_but_those_given():
+    await remember(documents(20))
+    await global_context_index_pipeline(max_bucket_size=10, placement_distance_threshold=0.7, min_overlap=0.1)
+
+    await rebuild(max_bucket_size=5, min_overlap=0.0)
+
+    _, kept = await datasets.generations("main_dataset")
+    built = [TreeOptions.of(generation) for generation in kept]
+    assert built == [TreeOptions("vector", 10, 0.7, 0.1), TreeOptions("vector", 5, 0.7, 0.0)]
+
+
+async def test_a_rebuild_where_there_is_no_index_has_the_options_of_improve():
+    await remember(documents(5))
+
+    await rebuild()
+
+    status = await datasets.status("main_dataset")
+    assert (status.bucketing_strategy, status.max_bucket_size) == ("graph", 4)
+
+
+async def test_a_rebuild_refuses_an_option_that_makes_no_sense_and_serves_the_index_as_it_was():
+    await remember(documents(5))
+    first = await build()
+
+    with pytest.raises(InvalidOptionError, match="max_bucket_size"):
+        await rebuild(max_bucket_size=1)
+
+    assert (await datasets.status("main_dataset")).generation == first.generation
 
 
 async def test_one_of_four_builds_at_once_and_the_others_are_told(model: ScriptedModelServer):

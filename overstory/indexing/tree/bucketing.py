@@ -35,7 +35,7 @@ class TreeOptions:
     @classmethod
     def of(cls, served: Generation | None) -> "TreeOptions":
         """Those that a generation was built with; the first ones where there is none."""
-        return cls(**{name: getattr(served, name) for name in OPTION_NAMES}) if served else cls()
+        return cls(**{option.name: getattr(served, option.name) for option in fields(cls)}) if served else cls()
 
     def check(self) -> None:
         """Refuse what makes no sense.
@@ -62,7 +62,6 @@ ROOMY_LEVEL = 2
 """Where all buckets are full, one more summary splits one on every level. With room here it splits two, for 2 % more
 buckets: above, a tree has few."""
 _LEAST_ROOMY = 4
-OPTION_NAMES = tuple(option.name for option in fields(TreeOptions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
