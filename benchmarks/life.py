@@ -163,7 +163,7 @@ async def _trees(name: str) -> "tuple[TreeState, TreeState]":
     leaves, served = await read_leaves(opened.tenant), await read_served(opened.tenant, manifest.serving)
     fresh = plan_tree(leaves, choose_options(name, manifest, None, IMPROVE))
     return (
-        TreeState.from_nodes(dataset.id, leaves, served.shape),
+        TreeState.from_nodes(dataset.id, leaves, served),
         TreeState.from_plan(dataset.id, leaves, fresh),
     )
 

@@ -7,8 +7,8 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
-from overstory.indexing.plans import BuildPlan, Job, PlannedBucket
-from overstory.indexing.served import Served, finish
+from overstory.indexing.plans import BuildPlan, Job, PlannedBucket, build_plan
+from overstory.indexing.served import ServedBucket
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.increments import apply_changes
@@ -16,12 +16,14 @@ from overstory.indexing.tree.leaves import Leaves
 from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
 
 
-def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:
+def draw_increment(
+    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[ServedBucket], pending: Sequence[UUID]
+) -> BuildPlan:
     """Plan a build over a tree that is served; nothing is to be done when nothing in it changes."""
-    state = TreeState.from_nodes(job.dataset_id, leaves, old.shape)
-    cut = [b.id for b in old.shape if b.cut]
+    state = TreeState.from_nodes(job.dataset_id, leaves, old)
+    cut = [b.id for b in old if b.cut]
     change = apply_changes(state, _unplaced(state), pending, options, thinned=cut)
-    unfit = [b for b in old.shape if b.unfit]
+    unfit = [b for b in old if b.unfit]
     buckets = _to_write(change, {b.id for b in unfit})
     gone = {b.id for b in change.removed}
     root = ids.root_id(job.dataset_id)
@@ -30,16 +32,15 @@ def draw_increment(job: Job, options: TreeOptions, leaves: Leaves, old: Served, 
     levels: dict[int, list[PlannedBucket]] = defaultdict(list)
     for bucket in buckets:
         levels[bucket.level].append(PlannedBucket(id=bucket.id, level=bucket.level, child_ids=bucket.child_ids))
-    return finish(
+    return build_plan(
         job,
         options,
         [levels[level] for level in range(len(change.level_sizes))],
-        old,
-        replaced=[b.key for b in old.shape if b.id in replaced],
-        summaries=len(change.state.leaves),
-        pending=pending,
         level_sizes=change.level_sizes,
         top=change.top_ids,
+        replaced=[b.key for b in old if b.id in replaced],
+        summaries=len(change.state.leaves),
+        pending=pending,
         nothing_to_do=not changed,
         same_shape=not (change.created or change.changed or change.removed),
     )

@@ -10,8 +10,8 @@ from overstory.errors import IndexMismatchError
 from overstory.indexing import forgetting, publishing
 from overstory.indexing.increment_plans import draw_increment
 from overstory.indexing.pending import pending_changes
-from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket
-from overstory.indexing.served import Served, finish, read_served
+from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket, build_plan
+from overstory.indexing.served import ServedBucket, read_served
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.leaves import Leaves, with_text
@@ -86,7 +86,7 @@ async def draw(
     """The plan itself, without writing anything; in a thread, so that the lease is renewed meanwhile."""
     leaves = await read_leaves(tenant)
     old = await read_served(tenant, manifest.serving)
-    how = _fresh if job.purpose == REBUILD or not old.shape else draw_increment
+    how = _fresh if job.purpose == REBUILD or not old else draw_increment
     return await asyncio.to_thread(how, job, options, leaves, old, pending)
 
 
@@ -112,7 +112,9 @@ def _job(dataset_id: UUID, manifest: Manifest, purpose: str, *, reuse: bool) -> 
     )
 
 
-def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending: Sequence[UUID]) -> BuildPlan:
+def _fresh(
+    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[ServedBucket], pending: Sequence[UUID]
+) -> BuildPlan:
     plan = plan_tree(leaves, options)
     below, levels = to_uuids(leaves.ids), []
     for number, (level, names) in enumerate(zip(plan.levels, plan.bucket_ids(job.dataset_id, leaves), strict=True)):
@@ -124,8 +126,16 @@ def _fresh(job: Job, options: TreeOptions, leaves: Leaves, old: Served, pending:
             ]
         )
         below = names
-    return finish(
-        job, options, levels, old, replaced=[b.key for b in old.shape], summaries=len(leaves), pending=pending
+    return build_plan(
+        job,
+        options,
+        levels,
+        level_sizes=plan.level_sizes,
+        top=below,
+        replaced=[b.key for b in old],
+        summaries=len(leaves),
+        pending=pending,
+        nothing_to_do=not levels and not old,
     )
 
 

@@ -1,8 +1,10 @@
 """What a build is going to do, decided before the first text is written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from overstory import ids
 from overstory.indexing.tree.bucketing import TreeOptions
 
 IMPROVE, REBUILD, ROLLED_BACK = "improve", "rebuild", "rolled back"
@@ -63,6 +65,50 @@ class BuildPlan:
     @property
     def root_id(self) -> UUID | None:
         return self.levels[-1][0].id if self.levels else None
+
+
+def build_plan(
+    job: Job,
+    options: TreeOptions,
+    levels: Sequence[Sequence[PlannedBucket]],
+    *,
+    level_sizes: Sequence[int],
+    top: Sequence[UUID],
+    replaced: Sequence[UUID],
+    summaries: int,
+    pending: Sequence[UUID],
+    nothing_to_do: bool,
+    same_shape: bool = False,
+) -> BuildPlan:
+    """Add the root, and put siblings beside each other so that parents need not wait for a whole level.
+
+    Args:
+        levels: the buckets to be written, level 0 first.
+        level_sizes: of the finished tree.
+        top: ids of the buckets under the root.
+    """
+    root = PlannedBucket(id=ids.root_id(job.dataset_id), level=len(level_sizes), child_ids=tuple(top), is_root=True)
+    whole = [*levels, [root]] if top else levels
+    return BuildPlan(
+        job=job,
+        options=options,
+        levels=tuple(tuple(level) for level in _in_family_order(whole) if level),
+        level_sizes=tuple(level_sizes),
+        replaced=tuple(replaced),
+        summaries=summaries,
+        pending=tuple(pending),
+        nothing_to_do=nothing_to_do,
+        same_shape=same_shape,
+    )
+
+
+def _in_family_order(levels: Sequence[Sequence[PlannedBucket]]) -> list[Sequence[PlannedBucket]]:
+    """Each level in the order of its parents."""
+    ordered = list(levels)
+    for upper in range(len(ordered) - 1, 0, -1):
+        place = {c: i for i, c in enumerate(c for b in ordered[upper] for c in b.child_ids)}
+        ordered[upper - 1] = sorted(ordered[upper - 1], key=lambda b: place.get(b.id, len(place)))
+    return ordered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
