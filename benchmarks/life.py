@@ -150,9 +150,9 @@ async def stay_tight(table: Table, what: str, steps: Sequence[Step]) -> None:
 async def _trees(name: str) -> "tuple[TreeState, TreeState]":
     """The tree that is served, and the one that would be built at once from the same summaries."""
     from overstory import datasets
+    from overstory.indexing.index_rows import read_rows
     from overstory.indexing.planning import choose_options, read_leaves
     from overstory.indexing.plans import IMPROVE
-    from overstory.indexing.served import read_served
     from overstory.indexing.tree.bucketing import plan_tree
     from overstory.indexing.tree.state import TreeState
     from overstory.runtime import open_dataset
@@ -160,7 +160,7 @@ async def _trees(name: str) -> "tuple[TreeState, TreeState]":
     (dataset,) = [d for d in await datasets.list_datasets() if d.name == name]
     opened = await open_dataset(dataset.id)
     manifest = await opened.manifest()
-    leaves, served = await read_leaves(opened.tenant), await read_served(opened.tenant, manifest.serving)
+    leaves, served = await read_leaves(opened.tenant), await read_rows(opened.tenant, manifest.serving)
     fresh = plan_tree(leaves, choose_options(name, manifest, None, IMPROVE))
     return (
         TreeState.from_nodes(dataset.id, leaves, served),

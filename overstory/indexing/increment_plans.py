@@ -7,8 +7,8 @@ from uuid import UUID
 import numpy as np
 
 from overstory import ids
+from overstory.indexing.index_rows import IndexRow
 from overstory.indexing.plans import BuildPlan, Job, PlannedBucket, build_plan
-from overstory.indexing.served import ServedBucket
 from overstory.indexing.tree.bucketing import TreeOptions
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.increments import apply_changes
@@ -17,7 +17,7 @@ from overstory.indexing.tree.state import PlacedBucket, TreeChange, TreeState
 
 
 def draw_increment(
-    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[ServedBucket], pending: Sequence[UUID]
+    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[IndexRow], pending: Sequence[UUID]
 ) -> BuildPlan:
     """Plan a build over a tree that is served; nothing is to be done when nothing in it changes."""
     state = TreeState.from_nodes(job.dataset_id, leaves, old)

@@ -9,9 +9,9 @@ from uuid import UUID
 from overstory.errors import IndexMismatchError
 from overstory.indexing import forgetting, publishing
 from overstory.indexing.increment_plans import draw_increment
+from overstory.indexing.index_rows import IndexRow, read_rows
 from overstory.indexing.pending import pending_changes
 from overstory.indexing.plans import IMPROVE, REBUILD, BuildPlan, Job, PlannedBucket, build_plan
-from overstory.indexing.served import ServedBucket, read_served
 from overstory.indexing.tree.bucketing import TreeOptions, plan_tree
 from overstory.indexing.tree.id_arrays import to_uuids
 from overstory.indexing.tree.leaves import Leaves, with_text
@@ -85,7 +85,7 @@ async def draw(
 ) -> BuildPlan:
     """The plan itself, without writing anything; in a thread, so that the lease is renewed meanwhile."""
     leaves = await read_leaves(tenant)
-    old = await read_served(tenant, manifest.serving)
+    old = await read_rows(tenant, manifest.serving)
     how = _fresh if job.purpose == REBUILD or not old else draw_increment
     return await asyncio.to_thread(how, job, options, leaves, old, pending)
 
@@ -113,7 +113,7 @@ def _job(dataset_id: UUID, manifest: Manifest, purpose: str, *, reuse: bool) -> 
 
 
 def _fresh(
-    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[ServedBucket], pending: Sequence[UUID]
+    job: Job, options: TreeOptions, leaves: Leaves, old: Sequence[IndexRow], pending: Sequence[UUID]
 ) -> BuildPlan:
     plan = plan_tree(leaves, options)
     below, levels = to_uuids(leaves.ids), []

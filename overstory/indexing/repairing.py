@@ -4,13 +4,13 @@ Each step may be repeated. What a repair takes from the served texts is pending 
 writes them anew.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from overstory import ids
 from overstory.indexing import forgetting, publishing, removing
+from overstory.indexing.index_rows import IndexRow, read_rows
 from overstory.indexing.pending import keys_of
 from overstory.indexing.plans import IMPROVE, REBUILD
 from overstory.models import (
@@ -103,27 +103,16 @@ def _absent(keys: Collection[bytes], mentioned: Collection[bytes]) -> list[UUID]
 # --- the index -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """Where a row of the index stands, without its text."""
-
-    key: UUID
-    id: UUID
-    level: int
-    is_root: bool
-    child_ids: tuple[UUID, ...]
-    valid_from: int
-    valid_to: int
-
-    def is_seen(self, generation: int) -> bool:
-        return self.valid_from <= generation < self.valid_to
-
-
 async def _repair_index(tenant: Tenant, manifest: Manifest) -> dict[str, int]:
     marks = 0 if await _is_sound(tenant, manifest) else await _repair_marks(tenant, manifest)
     children = await _repair_children(tenant, manifest)
-    rows = await _remove_unseen(tenant, manifest)
-    return {"marks": marks, "children": children, "rows": rows, "pending": await _remove_stray(tenant, manifest)}
+    rows = await read_rows(tenant)
+    return {
+        "marks": marks,
+        "children": children,
+        "rows": await _remove_unseen(tenant, manifest, rows),
+        "pending": await _remove_stray(tenant, [row for row in rows if row.is_seen(manifest.serving)]),
+    }
 
 
 async def _is_sound(tenant: Tenant, manifest: Manifest) -> bool:
@@ -133,88 +122,57 @@ async def _is_sound(tenant: Tenant, manifest: Manifest) -> bool:
 
 async def _repair_marks(tenant: Tenant, manifest: Manifest) -> int:
     """Take back what a writer that had lost its lease opened or closed after its successor had begun."""
-    places = await _places(tenant)
+    rows = await read_rows(tenant)
     kept = {g.number for g in manifest.generations}
     begun = {b.number for b in manifest.unpublished}
     # Between two kept generations no other one was published: they are the newest.
     never = set(range(min(kept, default=0) + 1, manifest.last_number + 1)) - kept - begun
-    served = {p.id for p in places if p.is_seen(manifest.serving) and p.valid_from not in never}
+    served = {r.id for r in rows if r.is_seen(manifest.serving) and r.valid_from not in never}
     changes: dict[UUID, Mapping[str, Any]] = {}
-    for place in places:
-        if place.valid_from in never and place.valid_to > place.valid_from:
-            changes[place.key] = {"valid_to": place.valid_from}
-        elif place.valid_from not in never and place.valid_to in never and place.id not in served:
-            changes[place.key] = {"valid_to": OPEN_END}
+    for row in rows:
+        if row.valid_from in never and row.valid_to > row.valid_from:
+            changes[row.key] = {"valid_to": row.valid_from}
+        elif row.valid_from not in never and row.valid_to in never and row.id not in served:
+            changes[row.key] = {"valid_to": OPEN_END}
     await tenant.patch(GlobalContextSummary, changes)
     return len(changes)
 
 
 async def _repair_children(tenant: Tenant, manifest: Manifest) -> int:
     """Cut child ids that lead nowhere, and buckets that then have none; lowest level first."""
-    seen = sorted((p for p in await _places(tenant) if p.is_seen(manifest.serving)), key=lambda p: (p.level, p.key))
+    seen = sorted(await read_rows(tenant, manifest.serving), key=lambda row: (row.level, row.key))
     there = {ids.uuid_of(key) for key in await keys_of(tenant, TextSummary)}
     lost: set[UUID] = set()
     cut: dict[UUID, Mapping[str, Any]] = {}
     empty = []
-    for place in seen:
-        children = tuple(c for c in place.child_ids if c in there)
-        lost.update(c for c in place.child_ids if c not in there)
+    for row in seen:
+        children = tuple(c for c in row.child_ids if c in there)
+        lost.update(c for c in row.child_ids if c not in there)
         if children:
-            there.add(place.id)
+            there.add(row.id)
         else:
-            empty.append(place.key)
-        if children and children != place.child_ids:
-            cut[place.key] = {"child_ids": children, "stale": True}
+            empty.append(row.key)
+        if children and children != row.child_ids:
+            cut[row.key] = {"child_ids": children, "stale": True}
     await tenant.put([PendingChange(summary_id=key, dataset_id=tenant.dataset_id) for key in sorted(lost)])
     await tenant.patch(GlobalContextSummary, cut)
     await tenant.delete(GlobalContextSummary, empty)
     return len(lost)
 
 
-async def _remove_unseen(tenant: Tenant, manifest: Manifest) -> int:
+async def _remove_unseen(tenant: Tenant, manifest: Manifest, rows: Sequence[IndexRow]) -> int:
     """Rows that no kept generation sees, and that no stopped build has paid for."""
     kept = [g.number for g in manifest.generations]
     begun = {b.number for b in manifest.unpublished}
-    unseen = [
-        p.key
-        for p in await _places(tenant)
-        if p.valid_from not in begun and not any(p.is_seen(number) for number in kept)
-    ]
+    unseen = [r.key for r in rows if r.valid_from not in begun and not any(r.is_seen(number) for number in kept)]
     return await tenant.delete(GlobalContextSummary, unseen)
 
 
-async def _remove_stray(tenant: Tenant, manifest: Manifest) -> int:
+async def _remove_stray(tenant: Tenant, served: Sequence[IndexRow]) -> int:
     """Changes of summaries that are gone and that the served tree does not name, unless they say that it was cut."""
-    if await _is_cut(tenant, manifest):
+    if any(row.cut for row in served):
         return 0
     summaries = await keys_of(tenant, TextSummary)
-    named = {c for p in await _places(tenant) if p.is_seen(manifest.serving) for c in p.child_ids}
+    named = {c for row in served for c in row.child_ids}
     pending = {ids.uuid_of(key) for key in await keys_of(tenant, PendingChange) - summaries}
     return await tenant.delete(PendingChange, sorted(pending - named))
-
-
-async def _is_cut(tenant: Tenant, manifest: Manifest) -> bool:
-    async for batch in tenant.batches(GlobalContextSummary, ["stale", "withheld"], generation=manifest.serving):
-        if any(row["stale"] or row["withheld"] for row in batch.to_pylist()):
-            return True
-    return False
-
-
-async def _places(tenant: Tenant) -> list[_Place]:
-    columns = ["key", "id", "level", "is_root", "child_ids", "valid_from", "valid_to"]
-    return [
-        place async for batch in tenant.batches(GlobalContextSummary, columns) for place in _read(batch.to_pylist())
-    ]
-
-
-def _read(rows: list[dict[str, Any]]) -> Iterator[_Place]:
-    for row in rows:
-        yield _Place(
-            key=ids.uuid_of(row["key"]),
-            id=ids.uuid_of(row["id"]),
-            level=row["level"],
-            is_root=row["is_root"],
-            child_ids=tuple(ids.uuid_of(c) for c in row["child_ids"]),
-            valid_from=row["valid_from"],
-            valid_to=row["valid_to"],
-        )
