@@ -109,24 +109,15 @@ async def summarize(tools: Tools, job: Job, batch: Batch, *, lenient: bool) -> B
 async def find_finished(
     tenant: Tenant, job: Job, areas: Sequence[PreparedArea]
 ) -> tuple[list[tuple[GlobalContextSummary, UUID]], set[UUID]]:
-    """Rows that can be taken over (with the key of their vector), and ids of those that this generation has.
-
-    A fallback is taken over from a build that stopped, else a capped one would write it again and again; once it is
-    served, the next build tries it anew.
-    """
+    """Rows that can be taken over (with the key of their vector), and ids of those that this generation has."""
     keys = [ids.row_key(a.bucket.id, n) for a in areas for n in (job.generation, *job.adopt)]
     rows = await tenant.get(GlobalContextSummary, keys)
     if job.reuse and job.serving:
         rows += await _served_with(tenant, job, areas)
-    usable: dict[tuple[str, bool], GlobalContextSummary] = {}
-    kept = set()
-    wanted = {a.bucket.id: a for a in areas}
-    for row in rows:
-        if row.stale or row.withheld or (row.degraded and row.valid_from not in job.adopt):
-            continue
-        if row.valid_from == job.generation and wanted[row.id].fingerprint == row.fingerprint:
-            kept.add(row.id)
-        usable.setdefault((row.fingerprint, row.is_root), row)
+    rows = [row for row in rows if _may_be_used(row, job)]
+    wanted = {a.bucket.id: a.fingerprint for a in areas}
+    kept = {row.id for row in rows if row.valid_from == job.generation and row.fingerprint == wanted[row.id]}
+    usable = {(row.fingerprint, row.is_root): row for row in reversed(rows)}  # of equal ones the first
     ready = []
     for area in areas:
         found = usable.get((area.fingerprint, area.bucket.is_root))
@@ -134,6 +125,14 @@ async def find_finished(
             taken = CheckedArea(content=found.content, degraded=found.degraded)
             ready.append((_row(job, area, taken, found.model), found.key))
     return ready, kept
+
+
+def _may_be_used(row: GlobalContextSummary, job: Job) -> bool:
+    """Not what a forgetting has cut, and a fallback only from a build that stopped.
+
+    Else a capped build would write a fallback again and again; once it is served, the next build tries it anew.
+    """
+    return not (row.stale or row.withheld) and (not row.degraded or row.valid_from in job.adopt)
 
 
 async def _served_with(tenant: Tenant, job: Job, areas: Sequence[PreparedArea]) -> list[GlobalContextSummary]:
