@@ -18,8 +18,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Final, Generic, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeAlias
 from uuid import UUID
 
 from overstory import ids
@@ -37,13 +38,13 @@ from .prelude import (
     Area,
     LocalT,
     Prelude,
-    fit_prelude,
+    fit_beside,
     is_copy,
     noted,
     shorter,
     without_prelude,
 )
-from .question import ADAPTIVE, Question
+from .question import ADAPTIVE
 from .ranking import word_weights
 from .scene import Scene
 from .sources import Source, documents_of, sources_of_summaries
@@ -109,29 +110,37 @@ class Known:
     """Of the summaries under the candidates."""
 
 
-async def fit_adaptive(
-    scene: Scene, root: Prelude, local: Local[LocalT], ranked: Sequence[Hit]
-) -> tuple[tuple[LocalT, str], Prelude]:
-    """Local evidence and the facts that it lacks, as the budget has room for them.
+Fit: TypeAlias = Callable[[int | None], tuple[tuple[LocalT, str], Prelude]]
+"""Local evidence, its text and the prelude, within a number of tokens for both (None for no limit)."""
+
+
+async def fit_both(scene: Scene, whole: Prelude, local: Local[LocalT], ranked: Sequence[Hit]) -> Fit[LocalT]:
+    """How local evidence and a prelude are given within a budget, in the form that the question asks for.
 
     Args:
         scene: the question and where it is asked.
-        root: the prelude with the root alone.
+        whole: the prelude; in the adaptive form with the root alone.
         local: the evidence.
         ranked: the chunks that fit the question best, whether they are part of that evidence or not.
     """
-    budget = scene.question.context_token_budget
+    if not whole.available or scene.question.index_mode != ADAPTIVE:
+        return partial(fit_beside, whole, local.fit)
     try:
         known = await find_known(scene, ranked)
     except StoreError as error:
-        return local.fit(budget), without_prelude(str(error))
-    root = replace(root, sources={**root.sources, **known.sources})
+        return partial(fit_beside, without_prelude(str(error)), local.fit)
+    return partial(fit_adaptive, replace(whole, sources={**whole.sources, **known.sources}), local, known)
+
+
+def fit_adaptive(
+    root: Prelude, local: Local[LocalT], known: Known, budget: int | None
+) -> tuple[tuple[LocalT, str], Prelude]:
+    """Local evidence and the facts that it lacks, as the budget has room for them."""
     if budget is None:
-        return await asyncio.to_thread(add_facts, root, local, known)
-    given, prelude = await asyncio.to_thread(divide, root, local, known, budget)
+        return add_facts(root, local, known)
+    given, prelude = divide(root, local, known, budget)
     prelude = noted(prelude, _what_gave_way(root, prelude, lacking(known, local.shown(given[0]), given[1])))
-    is_overtaken = await asyncio.to_thread(lacks_later_value, known, f"{prelude.text}\n{given[1]}")
-    return given, noted(prelude, OVERTAKEN if is_overtaken else "")
+    return given, noted(prelude, OVERTAKEN if lacks_later_value(known, f"{prelude.text}\n{given[1]}") else "")
 
 
 def _what_gave_way(root: Prelude, given: Prelude, lacked: Iterator[FactCandidate]) -> str:
@@ -245,58 +254,24 @@ def _worth(chosen: Sequence[FactCandidate]) -> float:
     return sum({one.fact.summary_ids: one.worth**2 for one in chosen}.values())
 
 
-def least_beside(
-    question: Question, prelude: Prelude, fit_local: Callable[[int | None], tuple[LocalT, str]], given: Prelude
-) -> int:
+def least_beside(fit: Fit[LocalT], fit_local: Callable[[int | None], tuple[LocalT, str]], given: Prelude) -> int:
     """The budget of both, in tokens, from which on local evidence is given; 0 where none was found.
 
-    Where none was found and no prelude is given either: the least one that has room for a prelude.
+    Where none was found and no prelude is given either: one that has room for a prelude.
 
     Args:
-        question: says in which form the prelude is given.
-        prelude: the whole of it.
-        fit_local: local evidence, and its text, within a number of tokens (None for no limit).
+        fit: both within a budget.
+        fit_local: local evidence alone.
         given: what the budget has room for.
     """
     least = least_budget(lambda room: fit_local(room)[1])
-    if least and prelude.available:
-        return _least_of_both(question, prelude, least)
-    if least or given.text:
-        return least
-    if question.index_mode == ADAPTIVE:
-        return SHORT_ROOT_PART * _least_root(prelude)
-    return least_budget(lambda room: (prelude if room is None else fit_prelude(prelude, room)).text)
-
-
-def _least_of_both(question: Question, prelude: Prelude, least: int) -> int:
-    """The budget from which on local evidence has the least that it takes, whatever of the prelude is given."""
+    if not least:
+        return 0 if given.text else least_budget(lambda budget: fit(budget)[1].text)
+    # from here on it has that much, whatever the prelude takes
     budget = math.ceil((least + _BLANK_LINE) * PRELUDE_PART / (PRELUDE_PART - 1))
-    while budget > least and budget - 1 - _most_taken(question, prelude, budget - 1) >= least:
+    while budget > least and fit(budget - 1)[0][1]:
         budget -= 1
     return budget
-
-
-def _most_taken(question: Question, prelude: Prelude, budget: int) -> int:
-    """How many tokens of a budget a prelude takes at most from local evidence."""
-    room = budget // PRELUDE_PART
-    if question.index_mode == ADAPTIVE:
-        root = short_root(prelude, budget // SHORT_ROOT_PART)
-        has_room = bool(root.text) or room - _BLANK_LINE - _HEADING >= _LEAST_ROOM
-        return room + _BLANK_LINE if has_room else 0
-    short = fit_prelude(prelude, room)
-    return estimate_tokens(short.text) + _BLANK_LINE if short.text else 0
-
-
-def _least_root(prelude: Prelude) -> int:
-    root = prelude.root
-    if root is None:
-        return 0
-
-    def fit(room: int | None) -> str:
-        short = root if room is None else shorter(root, room)
-        return short.text if short else ""
-
-    return least_budget(fit) + estimate_tokens(f"{WORLD_SUMMARY}\n")
 
 
 def short_root(prelude: Prelude, budget_tokens: int) -> Prelude:

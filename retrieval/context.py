@@ -247,6 +247,8 @@ def least_budget(fit: Callable[[int | None], str]) -> int:
         fit: the text that is given within a number of tokens (None for no limit).
     """
     low, high = 0, estimate_tokens(fit(None))
+    while high and not fit(high):  # what is given gets a part of the budget alone
+        low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fit(middle) else (middle, high)

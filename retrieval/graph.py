@@ -1,5 +1,6 @@
 """GRAPH_COMPLETION: the connections nearest to the question, with the prelude before them when it is asked for."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,12 +13,12 @@ from overstory.telemetry import Kind, step
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .adaptive import Local, fit_adaptive, least_beside
+from .adaptive import Local, fit_both, least_beside
 from .context import described, fitter, given_of, join, least_budget
 from .evidence import areas_of, descriptions_of, map_of, passages_of, texts_of, triplets_of
 from .fragment import PENALTY_DISTANCE, Fragment, cut
 from .passages import by_words
-from .prelude import Prelude, fit_beside, read_prelude
+from .prelude import Prelude, read_prelude
 from .projections import Material, matching, neighborhood, node_set
 from .question import ADAPTIVE
 from .ranking import CANDIDATES, rank_chunks
@@ -30,15 +31,12 @@ async def graph_completion(scene: Scene) -> Findings:
         local = group.create_task(_find_local(scene))
         before = group.create_task(read_prelude(scene))
     found, whole = local.result(), before.result()
-    fit, budget = fitter(found.fragment), scene.question.context_token_budget
-    if whole.available and scene.question.index_mode == ADAPTIVE:
-        local_evidence = Local(fit=fit, fit_texts=fit, shown=_shown)
-        (fragment, text), prelude = await fit_adaptive(scene, whole, local_evidence, found.ranked)
-    else:
-        (fragment, text), prelude = fit_beside(whole, fit, budget)
+    fit_local = fitter(found.fragment)
+    fit = await fit_both(scene, whole, Local(fit=fit_local, fit_texts=fit_local, shown=_shown), found.ranked)
+    (fragment, text), prelude = await asyncio.to_thread(fit, scene.question.context_token_budget)
     context = join(prelude.text, text)
     evidence = _evidence(fragment, found.quotable, prelude, context)
-    least = 0 if text else least_beside(scene.question, whole, fit, prelude)
+    least = 0 if text else await asyncio.to_thread(least_beside, fit, fit_local, prelude)
     return Findings(context=context, evidence=evidence, given_map=partial(map_of, prelude), least_tokens=least)
 
 

@@ -20,6 +20,7 @@ source: minutes.md, 2026-05-03
 - <fact>
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,15 +32,14 @@ from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .adaptive import Local, fit_adaptive, least_beside
+from .adaptive import Local, fit_both, least_beside
 from .context import clean_markdown, clean_name, join, section, sentence_of, shorten
 from .evidence import areas_of, descriptions_of, map_of, triplets_of
 from .fragment import Fragment, cut
 from .graph import find_ranked
 from .passages import read_passages, render_passage
-from .prelude import Prelude, fit_beside, read_prelude
+from .prelude import Prelude, read_prelude
 from .projections import Material
-from .question import ADAPTIVE
 from .scene import Findings, Scene
 
 GLOBAL_CONTEXT = "## Global context"
@@ -92,18 +92,14 @@ async def hybrid_completion(scene: Scene) -> Findings:
     async with wave() as group:
         local = group.create_task(_find_lanes(scene))
         before = group.create_task(read_prelude(scene))
-    whole, budget = before.result(), scene.question.context_token_budget
+    found, whole, budget = local.result(), before.result(), scene.question.context_token_budget
     heading = estimate_tokens(f"{GLOBAL_CONTEXT}\n") if whole.text else 0
     room = None if budget is None else max(budget - heading, 0)
-    fit = partial(_fit, local.result())
-    if whole.available and scene.question.index_mode == ADAPTIVE:
-        at = replace(scene, question=replace(scene.question, context_token_budget=room))
-        texts = Local(fit=fit, fit_texts=partial(_fit, local.result().texts), shown=_shown)
-        (lanes, text), prelude = await fit_adaptive(at, whole, texts, local.result().ranked)
-    else:
-        (lanes, text), prelude = fit_beside(whole, fit, room)
+    evidence = Local(fit=partial(_fit, found), fit_texts=partial(_fit, found.texts), shown=_shown)
+    fit = await fit_both(scene, whole, evidence, found.ranked)
+    (lanes, text), prelude = await asyncio.to_thread(fit, room)
     context = join(section(GLOBAL_CONTEXT, prelude.text), text)
-    least = 0 if text else least_beside(scene.question, whole, fit, prelude)
+    least = 0 if text else await asyncio.to_thread(least_beside, fit, evidence.fit, prelude)
     return Findings(
         context=context,
         evidence=_evidence(lanes, prelude, context),

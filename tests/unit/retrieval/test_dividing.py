@@ -1,13 +1,14 @@
 """A budget between local texts and facts of the index: what is worth more is given."""
 
+from functools import partial
 from uuid import UUID
 
 import pytest
 
 from overstory.models import AreaContent, Category, Fact, GlobalContextSummary
 from overstory.tokens import estimate_tokens
-from retrieval.adaptive import Known, Local, divide, find_facts, render_areas
-from retrieval.prelude import Prelude
+from retrieval.adaptive import Known, Local, divide, find_facts, fit_adaptive, least_beside, render_areas
+from retrieval.prelude import Area, Prelude, fit_beside
 
 BUDGET = 200
 TEXT = "The harbour council met on the pier and spoke at length about the weather, the tide and the gulls, as ever."
@@ -90,6 +91,23 @@ def test_a_budget_that_is_too_small_has_no_prelude(budget):
 
     assert prelude.text == ""
     assert estimate_tokens(text) <= budget
+
+
+@pytest.mark.parametrize("form", ["plain", "adaptive"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_budget_that_is_named_has_room_for_local_evidence_whatever_the_prelude_takes(form, count):
+    def fit_local(budget):
+        has_room = budget is None or estimate_tokens(TEXT * count) <= budget
+        return ([key(0)], TEXT * count) if has_room else ([], "")
+
+    root = Prelude(root=Area(area_of([]), 0.0, "Boats left."))
+    local = Local(fit=fit_local, fit_texts=fit_local, shown=lambda kept: kept)
+    adaptive = partial(fit_adaptive, root, local, known([0.9] * 20))
+    fit = adaptive if form == "adaptive" else partial(fit_beside, root, fit_local)
+
+    least = least_beside(fit, fit_local, Prelude())
+
+    assert max(budget for budget in range(1, 4 * least) if not fit(budget)[0][1]) == least - 1
 
 
 def test_every_chunk_gives_a_fact_before_any_gives_a_second():
