@@ -33,11 +33,11 @@ from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
 from .adaptive import Local, fit_both, least_beside
-from .context import clean_markdown, clean_name, join, section, sentence_of, shorten
+from .context import clean_markdown, clean_name, join, section, sentence_of
 from .evidence import areas_of, descriptions_of, map_of, triplets_of
 from .fragment import Fragment, cut
 from .graph import find_ranked
-from .passages import read_passages, render_passage
+from .passages import fit_shortened, read_passages, render_passage
 from .prelude import Prelude, read_prelude
 from .projections import Material
 from .scene import Findings, Scene
@@ -193,7 +193,9 @@ def _fit(lanes: Lanes, budget_tokens: int | None) -> tuple[Lanes, str]:
         alone = replace(lanes.first(0), passages=lanes.passages[:count])
         if estimate_tokens(text := render(alone)) <= budget_tokens:
             return _fill(lanes, alone, text, budget_tokens)
-    return _fit_first_passage(lanes, budget_tokens)
+    nothing = lanes.first(0)
+    kept, text = fit_shortened(lanes.passages[0], lambda one: render(replace(nothing, passages=(one,))), budget_tokens)
+    return replace(nothing, passages=kept), text
 
 
 def _fill(lanes: Lanes, alone: Lanes, text: str, budget_tokens: int) -> tuple[Lanes, str]:
@@ -202,18 +204,6 @@ def _fill(lanes: Lanes, alone: Lanes, text: str, budget_tokens: int) -> tuple[La
         if estimate_tokens(whole := render(kept)) <= budget_tokens:
             return kept, whole
     return alone, text
-
-
-def _fit_first_passage(lanes: Lanes, budget_tokens: int) -> tuple[Lanes, str]:
-    alone = replace(lanes.first(1), entities=(), bullets=(), facts=(), fragment=lanes.fragment.first(0))
-    size = budget_tokens
-    while size and alone.passages:
-        passage = lanes.passages[0]
-        kept = replace(alone, passages=(replace(passage, text=shorten(passage.text, size)),))
-        if kept.passages[0].text and estimate_tokens(text := render(kept)) <= budget_tokens:
-            return kept, text
-        size //= 2
-    return lanes.first(0), ""
 
 
 def render(lanes: Lanes) -> str:

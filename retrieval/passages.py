@@ -1,6 +1,6 @@
 """CHUNKS, CHUNKS_LEXICAL, SUMMARIES and RAG_COMPLETION: passages, by meaning or by words. The index is not read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 from uuid import UUID
@@ -116,3 +116,16 @@ def fit_passages(passages: Sequence[Passage], budget_tokens: int | None) -> tupl
         kept.append(passage)
     first = shorten(passages[0].text, budget_tokens)
     return tuple(kept) or ((replace(passages[0], text=first),) if first else ())
+
+
+def fit_shortened(
+    passage: Passage, render: Callable[[Passage], str], budget_tokens: int
+) -> tuple[tuple[Passage, ...], str]:
+    """As much of a passage as a budget has room for beside what it is rendered with, and that text; else nothing."""
+    size = budget_tokens
+    while size:
+        short = replace(passage, text=shorten(passage.text, size))
+        if short.text and estimate_tokens(text := render(short)) <= budget_tokens:
+            return (short,), text
+        size //= 2
+    return (), ""

@@ -7,7 +7,6 @@ source: minutes.md, 2026-05-03
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -17,9 +16,9 @@ from overstory.results import Evidence, Passage
 from overstory.tokens import estimate_tokens
 from overstory.waves import wave
 
-from .context import least_budget, shorten
+from .context import least_budget
 from .dates import AskedTime, asked_time, names_date
-from .passages import by_words, near, read_passages, render_passage
+from .passages import by_words, fit_shortened, near, read_passages, render_passage
 from .projections import UNREAD, in_node_set, nearest
 from .relevance import has_to_do_with
 from .scene import Findings, Scene
@@ -92,13 +91,7 @@ def _fit(passages: Sequence[Passage], budget_tokens: int | None) -> tuple[tuple[
         kept = _by_time(passages[:count])
         if budget_tokens is None or estimate_tokens(_render(kept)) <= budget_tokens:
             return kept, _render(kept)
-    size = budget_tokens if passages and budget_tokens else 0
-    while size:
-        first = replace(passages[0], text=shorten(passages[0].text, size))
-        if first.text and budget_tokens and estimate_tokens(text := _render([first])) <= budget_tokens:
-            return (first,), text
-        size //= 2
-    return (), ""
+    return fit_shortened(passages[0], lambda one: _render([one]), budget_tokens or 0) if passages else ((), "")
 
 
 def _by_time(passages: Sequence[Passage]) -> tuple[Passage, ...]:
