@@ -54,9 +54,7 @@ async def improve(
 async def enrich(dataset_id: UUID, held: HeldLease) -> Reading:
     """Finish documents that a stop, or a model that failed, left incomplete."""
     unfinished = await tasks.enrich.find_unfinished(dataset_id, held.lease)
-    if not unfinished.document_ids:
-        return Reading()
-    return await read_chunks(dataset_id, unfinished.document_ids, unfinished.unread, unfinished.read)
+    return await read_chunks(dataset_id, unfinished) if unfinished.document_ids else Reading()
 
 
 async def _enrich_and_index(

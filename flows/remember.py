@@ -1,18 +1,19 @@
 """remember: read → chunk → extract graph and summarise → embed and store."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.errors import BudgetExceededError
 from overstory.indexing import reading
 from overstory.indexing.budgets import budgeted
+from overstory.indexing.documents import Intake
 from overstory.indexing.extracting import STAGE, ExtractReport, ExtractStoppedError
 from overstory.indexing.leasing import writing_in
 from overstory.indexing.sources import ReadOutcome, SourceInput
 from overstory.layout import tasks
-from overstory.models import FORGETTING, Document, Usage
+from overstory.models import FORGETTING, Document
 from overstory.progress import watcher
 from overstory.results import RememberResult
 from overstory.runtime import open_dataset
@@ -21,12 +22,9 @@ from . import batches
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class Reading(ExtractReport):
     """What reading chunks took in all."""
 
-    chunks: int = 0
-    degraded: int = 0
-    usage: Usage = field(default_factory=Usage)
     stopped: BudgetExceededError | None = None
     """The cap that left chunks to be read."""
 
@@ -51,29 +49,25 @@ async def remember(
     async with writing_in(opened, "remember", wait_seconds=wait_seconds, alone=alone) as held:
         if await opened.tenant.find(Document, "state", [FORGETTING], limit=1):
             await tasks.remove.forget_documents(dataset_id, (), held.lease)
-        report = await tasks.read.read_sources(dataset_id, data, node_set, fetched)
+        taken = await tasks.read.read_sources(dataset_id, data, node_set, fetched)
         with budgeted(dataset_id, None):
-            read = await read_chunks(dataset_id, report.document_ids, report.unread, report.read)
+            done = await read_chunks(dataset_id, taken)
     return RememberResult(
         dataset=opened.dataset.name,
         dataset_id=dataset_id,
-        documents=tuple(report.outcomes),
-        chunks=read.chunks,
-        model_calls=read.usage.calls,
-        degraded=read.degraded,
-        usage=read.usage,
+        documents=tuple(taken.outcomes),
+        chunks=done.chunks,
+        model_calls=done.usage.calls,
+        degraded=done.degraded,
+        usage=done.usage,
         writer=runtime.writer.model,
         embedder=runtime.embedder.model,
         seconds=time.monotonic() - begun,
     )
 
 
-async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids: Sequence[UUID], read: int) -> Reading:
-    """Read chunks of documents, batch by batch, then finish the documents.
-
-    Args:
-        chunk_ids: those that are left to be read.
-        read: how many chunks of the documents were read before.
+async def read_chunks(dataset_id: UUID, taken: Intake) -> Reading:
+    """Read the chunks that are left to be read, batch by batch, then finish the documents.
 
     Returns:
         What was read. Where a cap stopped it, the documents are not finished, and the rest is left to the next run.
@@ -82,37 +76,29 @@ async def read_chunks(dataset_id: UUID, document_ids: Sequence[UUID], chunk_ids:
         ModelError, StoreError: the first failure, after what was under way has been stored.
     """
     runtime = (await open_dataset(dataset_id)).runtime
-    size = batches.batch_size(runtime.settings, len(chunk_ids))
-    firsts = range(0, len(chunk_ids), size)
+    count = len(taken.unread)
+    size = batches.batch_size(runtime.settings, count)
+    firsts = range(0, count, size)
 
     async def extract(first: int) -> ExtractReport:
-        part = chunk_ids[first : first + size]
-        return await tasks.extract.extract_chunks(dataset_id, part, first=first, of=len(chunk_ids))
+        part = taken.unread[first : first + size]
+        return await tasks.extract.extract_chunks(dataset_id, part, first=first, of=count)
 
-    watcher().begin(STAGE, read + len(chunk_ids))
-    watcher().advance(STAGE, read)
+    watcher().begin(STAGE, taken.chunks_read + count)
+    watcher().advance(STAGE, taken.chunks_read)
     reports, failures = await batches.run(firsts, extract, at_once=batches.batches_at_once(runtime.settings, size))
     watcher().end(STAGE)
     stopped = [failure for failure in failures if isinstance(failure, ExtractStoppedError)]
     for failure in failures:
         if not isinstance(failure, ExtractStoppedError):
             raise failure
-    read_now = _sum_up([*reports, *(one.report for one in stopped)])
-    if stopped:
-        read_now.stopped = stopped[0].reason
-    elif document_ids:
-        await tasks.enrich.finish_documents(dataset_id, document_ids)
-    return read_now
+    done = Reading(stopped=stopped[0].reason if stopped else None)
+    for report in [*reports, *(one.report for one in stopped)]:
+        done += report
+    if not stopped and taken.document_ids:
+        await tasks.enrich.finish_documents(dataset_id, taken.document_ids)
+    return done
 
 
 def _count(data: SourceInput) -> int:
     return len(data) if isinstance(data, list | tuple) else 1
-
-
-def _sum_up(reports: Sequence[ExtractReport]) -> Reading:
-    read = Reading()
-    for report in reports:
-        read.chunks += report.chunks
-        read.degraded += report.degraded
-        read.usage += report.usage
-    return read

@@ -1,10 +1,10 @@
 """Finish what earlier runs left, and what an update left behind."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from overstory.indexing import documents, forgetting, removing
+from overstory.indexing.documents import Intake
 from overstory.models import UNFINISHED, Document, DocumentChunk, Lease
 from overstory.runtime import open_dataset
 
@@ -14,29 +14,20 @@ _DOCUMENTS = 512
 """So many are finished at once: their chunks are in memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unfinished:
-    document_ids: tuple[UUID, ...]
-    unread: tuple[UUID, ...] = ()
-    """Chunks of theirs that are left to be read."""
-    read: int = 0
-    """How many are read already."""
-
-
 @task(lambda call: "find what is incomplete")
-async def find_unfinished(dataset_id: UUID, lease: Lease) -> Unfinished:
+async def find_unfinished(dataset_id: UUID, lease: Lease) -> Intake:
     """Documents that a stop, or a model that failed, left incomplete; one that was being forgotten is forgotten."""
     opened = await open_dataset(dataset_id)
     tenant = opened.tenant
     await forgetting.forget(opened, lease)
     rows = await tenant.get(Document, await tenant.find(Document, "state", UNFINISHED))
-    unread, read = list[UUID](), 0
+    found = Intake(document_ids=[d.id for d in rows])
     for first in range(0, len(rows), _DOCUMENTS):
         chunks = await tenant.get(DocumentChunk, [c for d in rows[first : first + _DOCUMENTS] for c in d.chunk_ids])
         finished = await documents.read_of(tenant, chunks)
-        unread += [c.id for c in chunks if c.id not in finished]
-        read += len(finished)
-    return Unfinished(document_ids=tuple(d.id for d in rows), unread=tuple(unread), read=read)
+        found.unread += [c.id for c in chunks if c.id not in finished]
+        found.chunks_read += len(finished)
+    return found
 
 
 @task(lambda call: f"finish {len(call['document_ids'])} documents")

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -27,17 +27,24 @@ _SHARED_FIELDS = ("occurred_at", "node_set", "importance_weight")
 """What chunks and summaries take over from their document."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Intake:
-    """What became of a batch of documents, and what is to be done next."""
+    """What became of documents, and what is to be done next. Adds up with `+=`."""
 
-    outcomes: tuple[DocumentOutcome, ...]
-    document_ids: tuple[UUID, ...]
+    outcomes: list[DocumentOutcome] = field(default_factory=list)
+    document_ids: list[UUID] = field(default_factory=list)
     """Those that are left to be read, or to be finished."""
-    unread: tuple[UUID, ...]
+    unread: list[UUID] = field(default_factory=list)
     """Chunks of those that are left to be read."""
-    read: int
+    chunks_read: int = 0
     """How many of their chunks are read already: of an earlier version, or before a stop."""
+
+    def __iadd__(self, other: "Intake") -> "Intake":
+        self.outcomes += other.outcomes
+        self.document_ids += other.document_ids
+        self.unread += other.unread
+        self.chunks_read += other.chunks_read
+        return self
 
 
 async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_tokens: int) -> Intake:
@@ -57,10 +64,10 @@ async def take_in(tenant: Tenant, sources: Sequence[SourceDocument], chunk_token
     await tenant.put(rows)
     read = await read_of(tenant, known)
     return Intake(
-        outcomes=tuple(_outcome(d, stored.get(d.id)) for d in documents),
-        document_ids=tuple(d.id for d in rows),
-        unread=tuple(c for d in rows for c in d.chunk_ids if c not in read),
-        read=len(read),
+        outcomes=[_outcome(d, stored.get(d.id)) for d in documents],
+        document_ids=[d.id for d in rows],
+        unread=[c for d in rows for c in d.chunk_ids if c not in read],
+        chunks_read=len(read),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -40,11 +40,17 @@ STAGE = "reading chunks"
 
 @dataclass(slots=True, kw_only=True)
 class ExtractReport:
-    """What reading a batch of chunks took."""
+    """What reading chunks took. Adds up with `+=`."""
 
     chunks: int = 0
     degraded: int = 0
     usage: Usage = field(default_factory=Usage)
+
+    def __iadd__(self, other: "ExtractReport") -> Self:
+        self.chunks += other.chunks
+        self.degraded += other.degraded
+        self.usage += other.usage
+        return self
 
 
 class StoppedError(Exception, Generic[ReportT]):
