@@ -46,6 +46,8 @@ _ABBREVIATION = re.compile(
 )
 _ALONE = re.compile(r"(?:^|\s)(?:etc|inc|ltd|co|corp|al|[A-Z]\.[A-Z])\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\.$")
+_SHORT_LINE = 60
+"""Characters from which on a line may be one of a broken paragraph."""
 _OPENERS = "\"'“‘«([¿¡—–-*_"
 
 
@@ -121,13 +123,25 @@ def _is_new_turn(first: str, line: str) -> bool:
 def _paragraph(lines: list[str], kind: str) -> Iterator[tuple[str, str]]:
     if kind == "prose" and _is_verse(lines):
         yield from ((line, kind) for line in lines)
+    elif kind == "prose" and _is_titled(lines):
+        yield lines[0], "heading"
+        yield from _paragraph(lines[1:], kind)
     else:
         yield _join(lines), kind
 
 
 def _is_verse(lines: list[str]) -> bool:
     """Whether the lines of a block are short and each for itself (an address, a chat) and not one broken paragraph."""
-    return len(lines) > 1 and all(len(line) < 60 and line[:1].isupper() for line in lines)
+    return len(lines) > 1 and all(len(line) < _SHORT_LINE and line[:1].isupper() for line in lines)
+
+
+def _is_titled(lines: list[str]) -> bool:
+    """Whether the first line is a title: without a mark at its end, though the next word would have fit on it."""
+    first, *rest = lines
+    if not rest or len(first) >= _SHORT_LINE or not first[-1:].isalnum():
+        return False
+    width = max(map(len, rest))
+    return first[:1].isupper() and rest[0][:1].isupper() and len(f"{first} {rest[0].split(' ', 1)[0]}") <= width
 
 
 def _join(lines: list[str]) -> str:
