@@ -199,6 +199,11 @@ class Entity:
     def key(self) -> UUID:
         return self.id
 
+    @property
+    def is_subject(self) -> bool:
+        """Whether the words that tell of it begin with its name, as those of a text about it do."""
+        return ids.fold(self.description).startswith(ids.normalize_name(self.name))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:

@@ -33,7 +33,8 @@ from overstory.progress import watcher
 from overstory.stores.contract import Tenant
 from overstory.writer import ChunkInput, ChunkReading, Embedder, Writer
 
-RowT = TypeVar("RowT", Entity, Edge, RelationshipLabel)
+RowT = TypeVar("RowT", Edge, RelationshipLabel)
+ToldT = TypeVar("ToldT", bound=Entity | Edge)
 ReportT = TypeVar("ReportT")
 STAGE = "reading chunks"
 
@@ -215,7 +216,7 @@ async def _store(tenant: Tenant, embedder: Embedder, done: Sequence[tuple[Docume
     # stop in between loses no trace of it, and batches that run at once don't remove what another one names.
     chunks = [replace(c, mentions=_mentions(n, c.mentions)) for c, n in zip(read, nodes, strict=True)]
     summaries = [_summary(chunk, reading) for chunk, (_, reading) in zip(chunks, done, strict=True)]
-    entities = await _unknown(tenant, Entity, [e for n in nodes for e in n.entities])
+    entities = await _told_best(tenant, [e for n in nodes for e in n.entities])
     edges = await _unknown(tenant, Edge, [e for n in nodes for e in n.edges])
     labels = await _unknown(tenant, RelationshipLabel, [e for n in nodes for e in n.labels])
     texts = [
@@ -257,8 +258,28 @@ def _summary(chunk: DocumentChunk, reading: ChunkReading) -> TextSummary:
     )
 
 
+async def _told_best(tenant: Tenant, entities: Iterable[Entity]) -> list[Entity]:
+    """Those that the dataset does not have, or not from a text that is about them.
+
+    A thing keeps the first spelling seen, until a text comes that tells of it by its name.
+    """
+    best: dict[UUID, Entity] = {}
+    for entity in entities:
+        if entity.id not in best or entity.is_subject > best[entity.id].is_subject:
+            best[entity.id] = entity
+    known = {row.id: row for row in await tenant.get(Entity, list(best))}
+    new = [entity for key, entity in best.items() if key not in known]
+    better = [as_weighted(best[key], row) for key, row in known.items() if best[key].is_subject > row.is_subject]
+    return [*new, *better]
+
+
+def as_weighted(told: ToldT, row: Entity | Edge) -> ToldT:
+    """What tells of a thing in other words, with the weights that it has."""
+    return replace(told, importance_weight=row.importance_weight, feedback_weight=row.feedback_weight)
+
+
 async def _unknown(tenant: Tenant, kind: type[RowT], rows: Iterable[RowT]) -> list[RowT]:
-    """The first of each id, without those that the dataset has: a thing keeps the first spelling seen."""
+    """The first of each id, without those that the dataset has."""
     first: dict[UUID, RowT] = {}
     for row in rows:
         first.setdefault(row.id, row)

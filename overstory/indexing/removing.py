@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from overstory import ids
-from overstory.indexing.extracting import embed_texts, entity_text, named_by, nodes_of
+from overstory.indexing.extracting import as_weighted, embed_texts, entity_text, named_by, nodes_of
 from overstory.models import DocumentChunk, Edge, Entity, PendingChange, RelationshipLabel, TextSummary
 from overstory.stores.contract import Tenant
 from overstory.writer import Embedder
@@ -116,10 +116,7 @@ async def _told_anew(
 ) -> Entity | Edge | None:
     found = await tenant.find(DocumentChunk, "mentions", [row.id], limit=len(still) + _TELLERS)
     tellers = [key for key in found if key not in still or row.id in still[key]]
-    for chunk in await tenant.get(DocumentChunk, tellers[:_TELLERS]):
-        nodes = nodes_of(chunk)
-        named: list[Entity] | list[Edge] = nodes.entities if isinstance(row, Entity) else nodes.edges
-        for told in named:
-            if told.id == row.id:
-                return replace(told, importance_weight=row.importance_weight, feedback_weight=row.feedback_weight)
-    return None
+    nodes = [nodes_of(chunk) for chunk in await tenant.get(DocumentChunk, tellers[:_TELLERS])]
+    named = (n.entities if isinstance(row, Entity) else n.edges for n in nodes)
+    told = [one for several in named for one in several if one.id == row.id]
+    return as_weighted(max(told, key=lambda one: isinstance(one, Entity) and one.is_subject), row) if told else None

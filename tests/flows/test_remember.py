@@ -270,3 +270,25 @@ async def test_a_new_dataset_fetches_each_url_once(monkeypatch: pytest.MonkeyPat
     assert [one.status for one in result.documents] == [DocumentStatus.SKIPPED, *2 * [DocumentStatus.ADDED]]
     assert sorted(opened) == ["/once/a.md", "/once/b.md", "/once/none.md"]
     assert [d.node_set for d in await datasets.documents("main_dataset")] == [("tag",), ("tag",)]
+
+
+async def test_a_thing_is_told_in_the_words_of_a_text_that_is_about_it_while_there_is_one():
+    letter = "Kira Weller wrote to Anna Hofer about the station windows."
+    about = "Anna Hofer is a glazier from Porto who mends station windows."
+    later = "Anna Hofer is a glazier and came by ferry on Monday."
+
+    described = []
+    for text in (letter, about, later):
+        await remember([SourceDocument(text, source=text[:4] + text[-8:])])
+        described.append(await _description("Anna Hofer"))
+    for text in (about, later):
+        await forget("main_dataset", document=text[:4] + text[-8:])
+        described.append(await _description("Anna Hofer"))
+
+    assert described == [letter, about, about, later, letter]
+
+
+async def _description(name: str) -> str:
+    graph = await datasets.to_networkx("main_dataset")
+    [described] = [facts["description"] for _, facts in graph.nodes(data=True) if facts.get("name") == name]
+    return described
