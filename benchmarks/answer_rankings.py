@@ -36,10 +36,10 @@ async def rankings(question: Question) -> dict[str, list[str]]:
     )
     material = await matching(opened.tenant, await scene.vector.get(), 100)
     worded = await by_words(scene, DocumentChunk, ranking.CANDIDATES)
-    found = await ranking.find_candidates(scene, material, worded)
+    weights = ranking.weights_of(opened.dataset)
+    found = await ranking.find_candidates(scene, material, worded, weights)
     documents = await opened.tenant.get(Document, sorted({chunk.document_id for chunk in found.chunks}))
     sources = {document.id: document.source for document in documents}
-    weights = ranking.WEIGHTS.get(opened.dataset.embedding_model, ranking.DEFAULT_WEIGHTS)
     without_steps = dataclasses.replace(weights, bridge=0, shared=0)
     without_graph = dataclasses.replace(without_steps, graph=0)
     scores = {

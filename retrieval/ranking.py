@@ -8,7 +8,7 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory import ids
-from overstory.models import DocumentChunk, Hit, TextSummary
+from overstory.models import Dataset, DocumentChunk, Entity, Hit, TextSummary
 from overstory.settings import HASHING
 from overstory.telemetry import Kind, step
 from overstory.waves import wave
@@ -68,6 +68,11 @@ WEIGHTS: Final = {HASHING: Weights(meaning=0.3)}
 DEFAULT_WEIGHTS: Final = Weights(meaning=1.2)
 
 
+def weights_of(dataset: Dataset) -> Weights:
+    """Those of the embedder that its vectors are of."""
+    return WEIGHTS.get(dataset.embedding_model, DEFAULT_WEIGHTS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Chunks that may answer a question, with what they are judged by; all in one order."""
@@ -92,32 +97,65 @@ async def rank_chunks(scene: Scene, material: Material, worded: Sequence[Hit], l
         worded: what shares words with it.
         limit: how many.
     """
-    candidates = await find_candidates(scene, material, worded)
+    weights = weights_of(scene.dataset)
+    candidates = await find_candidates(scene, material, worded, weights)
     if not candidates.chunks:
         return []
-    weights = WEIGHTS.get(scene.dataset.embedding_model, DEFAULT_WEIGHTS)
     return await asyncio.to_thread(best, candidates, scene.question.search_text, weights, limit)
 
 
-async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit]) -> Candidates:
-    """What is near to the question, and what shares words with it."""
-    tenant, near = scene.tenant, {chunk.id: chunk for chunk in material.chunks if chunk.id in material.distances}
+async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit], weights: Weights) -> Candidates:
+    """What is near to the question, what shares words with it, and what tells of the things that the best of these name."""
+    near = {chunk.id: chunk for chunk in material.chunks if chunk.id in material.distances}
     words = {hit.key: hit.score for hit in worded}
-    others = [key for key in words if key not in near]
-    vector, told_in = await scene.vector.get(), [ids.summary_id(key) for key in (*near, *others)]
+    named = entities_named(scene.dataset.id, scene.question.search_text)
+    read = await _read(scene, near, [key for key in words if key not in near], material.distances)
+    if not read or scene.question.node_names:
+        return _candidates(read, words, named)
+    first = _candidates(read, words, named)
+    steps = sorted({thing for start in best_starts(first, first_scores(first, weights)) for thing in start.things})
+    told = await scene.tenant.get(Entity, [UUID(int=step) for step in steps])
+    known = {one.chunk.id for one in read}
+    further = sorted({entity.chunk_id for entity in told if entity.is_subject} - known)
+    return _candidates([*read, *await _read(scene, {}, further, {})], words, named) if further else first
+
+
+class _Read(NamedTuple):
+    chunk: DocumentChunk
+    distance: float
+    entities: frozenset[int]
+
+
+async def _read(
+    scene: Scene, known: Mapping[UUID, DocumentChunk], others: Sequence[UUID], distances: Mapping[UUID, float]
+) -> list[_Read]:
+    """Chunks with what they are judged by.
+
+    Args:
+        scene: the question and where it is asked.
+        known: those that need not be read.
+        others: those that must be.
+        distances: of `known`.
+    """
+    tenant, vector, told_in = scene.tenant, await scene.vector.get(), [ids.summary_id(key) for key in (*known, *others)]
     async with wave() as group:
         rows = group.create_task(tenant.get(DocumentChunk, others, without=UNREAD[DocumentChunk]))
         far = group.create_task(measure(tenant, DocumentChunk, others, vector))
         summaries = group.create_task(tenant.get(TextSummary, told_in, without=("node_set",)))
-    chunks = sorted((*near.values(), *rows.result()), key=lambda chunk: chunk.id)
-    distances = {**material.distances, **far.result()}
-    named = {summary.chunk_id: summary.entity_ids for summary in summaries.result()}
+    measured = {**distances, **far.result()}
+    named = {one.chunk_id: frozenset([entity.int for entity in one.entity_ids]) for one in summaries.result()}
+    chunks = (*known.values(), *rows.result())
+    return [_Read(chunk, measured.get(chunk.id, 1.0), named.get(chunk.id, frozenset())) for chunk in chunks]
+
+
+def _candidates(read: Iterable[_Read], words: Mapping[UUID, float], named: frozenset[int]) -> Candidates:
+    in_order = sorted(read, key=lambda one: one.chunk.id)
     return Candidates(
-        chunks=chunks,
-        words=np.array([words.get(chunk.id, 0.0) for chunk in chunks]),
-        distances=np.array([distances.get(chunk.id, 1.0) for chunk in chunks]),
-        entities=[frozenset([entity.int for entity in named.get(chunk.id, ())]) for chunk in chunks],
-        named=entities_named(scene.dataset.id, scene.question.search_text),
+        chunks=[one.chunk for one in in_order],
+        words=np.array([words.get(one.chunk.id, 0.0) for one in in_order]),
+        distances=np.array([one.distance for one in in_order]),
+        entities=[one.entities for one in in_order],
+        named=named,
     )
 
 
@@ -161,8 +199,7 @@ def _telling_sentences(texts: Sequence[str], question: str) -> list[str]:
 
 def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Scores:
     """One score a candidate, higher for a better one."""
-    words, meaning = _share_of_best(candidates.words), _spread(1.0 - candidates.distances)
-    scores = words + weights.meaning * _trust(words, meaning) * meaning
+    scores = first_scores(candidates, weights)
     if weights.sentence:
         scores = scores + weights.sentence * _best_sentences(candidates.chunks, scores, question)
     if weights.graph:
@@ -172,6 +209,13 @@ def fused_scores(candidates: Candidates, question: str, weights: Weights) -> Sco
         scores = scores + weights.bridge * bridges(candidates, starts) + weights.shared * sharing(starts, len(scores))
     if weights.neighbour:
         scores = scores + weights.neighbour * _lift(candidates.chunks, scores)
+    return scores
+
+
+def first_scores(candidates: Candidates, weights: Weights) -> Scores:
+    """By words and meaning alone."""
+    words, meaning = _share_of_best(candidates.words), _spread(1.0 - candidates.distances)
+    scores: Scores = words + weights.meaning * _trust(words, meaning) * meaning
     return scores
 
 
@@ -283,8 +327,10 @@ class Start(NamedTuple):
     place: int
     worth: float
     """As a share of the best, less by its rank."""
+    things: frozenset[int]
+    """What it names. What the question names itself is no second step."""
     shared: Sequence[frozenset[int]]
-    """For each candidate, the things that it names too. What the question names itself is no second step."""
+    """For each candidate, those of the things that it names too."""
 
 
 def best_starts(candidates: Candidates, scores: Scores) -> list[Start]:
@@ -293,7 +339,7 @@ def best_starts(candidates: Candidates, scores: Scores) -> list[Start]:
     worths = np.maximum(scores[places] / (scores[places[0]] or 1.0), 0.0) / (1 + _FALL * np.arange(len(places)))
     things = [candidates.entities[place] - candidates.named for place in places]
     shared = [[own & named for named in candidates.entities] for own in things]
-    return [Start(*start) for start in zip(places, worths.tolist(), shared, strict=True)]
+    return [Start(*start) for start in zip(places, worths.tolist(), things, shared, strict=True)]
 
 
 def bridges(candidates: Candidates, starts: Sequence[Start]) -> Scores:
