@@ -32,7 +32,7 @@ from overstory.models import DocumentChunk
 from overstory.runtime import open_dataset
 from overstory.testing import ScriptedModelServer
 from overstory.testing.behaviours import fail, say
-from tests.flows.conftest import make_empty
+from tests.flows.conftest import make_empty, notes
 
 QUESTION = "When is the Northstar launch in Porto?"
 NONSENSE = "qwertz asdf yxcv"
@@ -242,6 +242,26 @@ async def test_triplets_are_given_with_the_sentence_that_states_them():
     assert lines and all(" --[" in line and "]--> " in line for line in lines)
     assert "Nodes:" not in found.text
     assert found.references
+
+
+@pytest.mark.parametrize(("tags", "read"), [((), True), (("films",), False)])
+async def test_what_tells_of_a_thing_that_the_best_passage_names_is_read_however_far_it_is(tags, read):
+    film = "The film Northern Ferry was made by Luis Ortega in a single winter."
+    maker = "Luis Ortega, a glazier's son from Ghent, went to school in Turin."
+    others = [SourceDocument(text, source=f"{i}.md") for i, text in enumerate(notes(30))]
+    await remember([SourceDocument(maker, source="maker.md"), *others], self_improvement=False)
+    await remember([SourceDocument(film, source="film.md")], node_set=["films"], self_improvement=False)
+
+    [found] = await recall(
+        "Who directed the Northern Ferry?",
+        "HYBRID_COMPLETION",
+        wide_search_top_k=1,
+        node_name=tags or None,
+        only_context=True,
+    )
+
+    assert found.evidence.passages[0].source == "film.md"
+    assert (maker in found.text) is read
 
 
 async def test_a_date_finds_what_is_dated_and_what_speaks_of_it_in_the_order_of_time():

@@ -368,7 +368,7 @@ class Rounds:
     [
         ("GRAPH_COMPLETION", False, 3),
         ("GRAPH_COMPLETION", True, 3),
-        ("HYBRID_COMPLETION", False, 5),
+        ("HYBRID_COMPLETION", False, 6),
         ("CHUNKS", False, 3),
         ("SUMMARIES", False, 3),
     ],
