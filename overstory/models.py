@@ -191,7 +191,7 @@ class Entity:
     type: str = ""
     description: str = ""
     chunk_id: UUID
-    """The chunk whose spelling and description these are."""
+    """The chunk whose spelling and description these are: the first that named it, or one that is about it."""
     importance_weight: float = DEFAULT_WEIGHT
     feedback_weight: float = DEFAULT_WEIGHT
 
