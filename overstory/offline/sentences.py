@@ -124,8 +124,12 @@ def _paragraph(lines: list[str], kind: str) -> Iterator[tuple[str, str]]:
     if kind == "prose" and _is_verse(lines):
         yield from ((line, kind) for line in lines)
     elif kind == "prose" and _is_titled(lines):
-        yield lines[0], "heading"
-        yield from _paragraph(lines[1:], kind)
+        title, first, *rest = lines
+        if first.casefold().startswith(title.casefold()):
+            yield title, "heading"
+            yield from _paragraph([first, *rest], kind)
+        else:
+            yield from _paragraph([f"{title}: {first}", *rest], kind)
     else:
         yield _join(lines), kind
 
