@@ -41,7 +41,7 @@ def writing(writer: str | None) -> Iterator[None]:
                 yield
         elif writer == TINY:
             port, server = _serve_tiny()
-            limits = {"LLM_CONTEXT_TOKENS": str(_CONTEXT_TOKENS), "LLM_OUTPUT_TOKENS": "500"}
+            limits = {"LLM_CONTEXT_TOKENS": str(_CONTEXT_TOKENS), "LLM_OUTPUT_TOKENS": "200"}
             place = {"LLM_MODEL": "openai/tiny", "LLM_ENDPOINT": f"http://127.0.0.1:{port}/v1"}
             os.environ |= {**_PATIENCE, **limits, **place}
             yield
