@@ -108,7 +108,7 @@ class LiteLLMEmbedder:
         except TimeoutError as error:
             raise ModelUnavailableError(self.model, f"no answer within {_TIMEOUT_SECONDS:g} s") from error
         except Exception as error:
-            raise translate(self.model, error) from error
+            raise translate(self.model, error, self._settings.api_key) from error
 
     def _probe(self) -> int:
         with ThreadPoolExecutor(1) as pool:  # the caller's thread may have an event loop already

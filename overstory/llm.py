@@ -306,7 +306,7 @@ class Gateway:
         except TimeoutError as error:
             raise ModelUnavailableError(route.model, f"no answer within {timeout:g} s") from error
         except Exception as error:
-            raise translate(route.model, error) from error
+            raise translate(route.model, error, self.settings.api_key) from error
 
     def count_tokens(self, model: str, counted: Any, usage: Usage, told: Told) -> None:
         """Add what the service says that a call took, and tell it."""
@@ -372,7 +372,7 @@ class _Pieces:
         except ModelError:
             raise
         except Exception as error:
-            raise translate(self._route.model, error) from error
+            raise translate(self._route.model, error, self._gateway.settings.api_key) from error
         if held := self._filter.finish():
             yield held
 

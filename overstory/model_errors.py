@@ -63,14 +63,16 @@ _NO_CREDIT = "insufficient_quota"
 _SERVER_FAULT = 500
 _UNAVAILABLE = 503
 _MESSAGE_CHARACTERS = 240
+_SHORTEST_KEY = 8
+"""Characters; a shorter one stands in for a key that a server of one's own does not ask for, and may be any word."""
 
 
-def translate(model: str, error: Exception) -> ModelError:
-    """The error of ours that says the same; the caller raises it from `error`."""
+def translate(model: str, error: Exception, key: str = "") -> ModelError:
+    """The error of ours that says the same, without the key; the caller raises it from `error`."""
     if isinstance(error, ModelError):
         return error
     kind = _kind(error)
-    message = _message(error)
+    message = _message(error, key)
     if kind is ModelOverloadedError:
         return ModelOverloadedError(model, message, retry_after_seconds(error))
     if kind is ModelOutputError:
@@ -107,9 +109,11 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _message(error: Exception) -> str:
-    """One short line, without the library's own prefixes."""
+def _message(error: Exception, key: str) -> str:
+    """One short line, without the library's own prefixes and without the key, which services repeat."""
     text = " ".join((str(error) or type(error).__name__).split())
+    if len(key) >= _SHORTEST_KEY:
+        text = text.replace(key, "***")
     return _PREFIXES.sub("", text)[:_MESSAGE_CHARACTERS]
 
 

@@ -175,6 +175,15 @@ async def test_errors_are_ours(server, status, error):
         _ = embedder(server).dimensions
 
 
+async def test_a_refused_key_is_not_repeated(server):
+    server.when(fail(401, message="Incorrect API key provided: sk-secret123."), kind="embedding")
+
+    with pytest.raises(ModelAccessError, match=r"provided: \*\*\*\.") as caught:
+        await embedder(server, api_key="sk-secret123").embed(["a text"])
+
+    assert "secret123" not in str(caught.value)
+
+
 async def test_one_failed_batch_fails_the_call_and_leaves_nothing_running(server):
     server.when(fail(400), kind="embedding", text="bad")
     server.when(slow(0.1), kind="embedding", text="fine")

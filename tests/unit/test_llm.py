@@ -272,6 +272,18 @@ async def test_what_another_try_cannot_help_is_told_at_once(server, behaviour, e
     assert len(server.chats) == 1
 
 
+async def test_a_refused_key_is_not_repeated(server):
+    server.when(fail(401, message="Incorrect API key provided: sk-secret123."))
+    gate = gateway(server, api_key="sk-secret123")
+
+    with pytest.raises(ModelAccessError, match=r"provided: \*\*\*\.") as whole:
+        await ask(gate)
+    with pytest.raises(ModelAccessError, match=r"provided: \*\*\*\.") as streamed:
+        _ = [piece async for piece in gate.stream(HELLO, usage=Usage(), max_tokens=100)]
+
+    assert "secret123" not in f"{whole.value}{streamed.value}"
+
+
 async def test_a_dead_port_is_a_service_that_does_not_answer():
     gate = Gateway(ModelSettings(model="openai/x", endpoint="http://127.0.0.1:9/v1"), policy=RetryPolicy(attempts=1))
 

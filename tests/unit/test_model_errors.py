@@ -142,6 +142,14 @@ def test_the_message_is_one_short_line_without_prefixes():
     assert len(str(made)) < 350
 
 
+def test_the_key_is_not_repeated():
+    said = "x" * 230 + " Incorrect API key provided: sk-secret123. You can find"
+
+    assert "sk-" not in str(translate("m", OSError(said), "sk-secret123"))
+    assert str(translate("m", OSError("not x: sk-secret123."), "sk-secret123")).startswith("m: not x: ***. - ")
+    assert str(translate("m", OSError("not x"), "x")).startswith("m: not x - ")
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
