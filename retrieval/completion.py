@@ -53,7 +53,8 @@ def quote_findings(question: Question, findings: Findings) -> Quotation:
         ),
         *map(Text, blocks_of(local)),
     ]
-    return quote_texts(question.search_text, texts)
+    own = "" if asks_for_overview(question.query_text) else question.query_text
+    return quote_texts(question.search_text, texts, own)
 
 
 async def answer_as_object(question: Question, context: str, writer: Writer, usage: Usage) -> tuple[str, Any]:

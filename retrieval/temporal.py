@@ -20,7 +20,6 @@ from .context import least_budget
 from .dates import AskedTime, asked_time, names_date
 from .passages import by_words, fit_shortened, near, read_passages, render_passage
 from .projections import UNREAD, in_node_set, nearest
-from .relevance import has_to_do_with
 from .scene import Findings, Scene
 
 IN_ORDER: Final = "## Passages in the order of time"
@@ -50,8 +49,7 @@ async def _in_time(scene: Scene, time: AskedTime) -> list[Hit]:
         dated = group.create_task(_dated(scene, time))
         speaking = group.create_task(_speaking(scene, time))
     keys = sorted({*dated.result(), *speaking.result()})
-    hits = await nearest(scene.tenant, DocumentChunk, keys, await scene.vector.get(), scene.question.top_k)
-    return hits if await has_to_do_with(scene, (hit.score for hit in hits)) else []
+    return await nearest(scene.tenant, DocumentChunk, keys, await scene.vector.get(), scene.question.top_k)
 
 
 async def _dated(scene: Scene, time: AskedTime) -> list[UUID]:

@@ -145,16 +145,19 @@ def _with_origin(fact: MapFact) -> str:
 # --- about one thing -------------------------------------------------------------------------------
 
 
-def quote_texts(question: str, texts: Sequence[Text]) -> Quotation:
+def quote_texts(question: str, texts: Sequence[Text], own: str = "") -> Quotation:
     """The sentences of texts that support an answer best, quoted, what holds before what it replaced.
 
     Args:
         question: in any language.
         texts: of equally fit sentences the later wins, by date and then by place.
+        own: what of the question is new in a conversation; where it has a word, a sentence must have one of its words.
     """
     told = _told(texts)
     sentences = list(told)
     scores = _scores(question, sentences)
+    if terms_of(own):
+        scores = [score if has_own else 0.0 for score, has_own in zip(scores, _scores(own, sentences), strict=True)]
     best = max(scores, default=0.0)
     least = _LEAST_COVER if question.isascii() or _is_latin(question) else _LEAST_COVER_UNSTEMMED
     if best < least:

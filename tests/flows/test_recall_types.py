@@ -279,6 +279,18 @@ async def test_a_date_finds_what_is_dated_and_what_speaks_of_it_in_the_order_of_
     )
 
 
+async def test_what_is_dated_in_the_time_asked_for_is_found_whatever_its_words_are():
+    pump, valve = "The pump stopped twice.", "Nobody came to the yard."
+    await remember([SourceDocument(pump, source="a.md", occurred_at="2026-03-02T06:00:00+00:00")])
+    await remember([SourceDocument(valve, source="b.md", occurred_at="2026-04-10")])
+
+    [in_march] = await recall("What happened on 2 March 2026?", "TEMPORAL", only_context=True)
+    [in_april] = await recall("What happened in April 2026?", "TEMPORAL", only_context=True)
+
+    assert pump in in_march.text and valve not in in_march.text
+    assert valve in in_april.text and pump not in in_april.text
+
+
 async def test_where_nothing_is_dated_so_the_nearest_are_given_and_it_is_said():
     await remember(OWN, "own")
 
@@ -474,6 +486,19 @@ async def test_a_conversation_is_told_and_can_be_erased(model: ScriptedModelServ
     assert found.references == ("d.md",)
     assert await overstory.forget_session("talk")
     assert not await overstory.forget_session("talk")
+
+
+@pytest.mark.parametrize("query_type", ["GRAPH_COMPLETION", "HYBRID_COMPLETION", "RAG_COMPLETION"])
+async def test_a_conversation_goes_on_with_what_is_asked_now(query_type):
+    baker, builder = "Leif Ask bakes bread in Alta.", "Siv Dal repairs boats in Bodo."
+    await remember([baker, builder, "Pål Eik sells skis in Narvik."], self_improvement=False)
+
+    said = []
+    for question in ("Who bakes bread in Alta?", "And who repairs boats?", "Any kites?"):
+        [answer] = await recall(question, query_type, session_id="talk")
+        said.append((baker in answer.text, builder in answer.text))
+
+    assert said == [(True, False), (False, True), (False, False)]
 
 
 async def test_forgetting_a_document_erases_what_was_answered_from_its_dataset(plain_environment: Path):
