@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 from overstory.offline.terms import HAN, KANA
@@ -24,8 +25,10 @@ _NOTE_MARK = re.compile(r"\[\^?\d{1,3}\]|\[\^\w+\]")
 _ADDRESS = re.compile(r"<?\b(?:https?|ftp)://[^\s<>)\]]+>?|\bwww\.[^\s<>)\]]+")
 _LONGEST_ADDRESS = 50
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3}|~~|`{1,2})(?=\S)(.+?)(?<=\S)\1(?![\w*_])")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*(?:\{#[\w-]+\})?$")
-_RULE = re.compile(r"^\s*(?:[-=_*~+.#|:\s]){3,}$")
+_HEADING = re.compile(r"^\s{0,3}\\?#{1,6}\s+(.*?)\s*#*\s*(?:\{#[\w-]+\})?$")
+_RULE = re.compile(r"^\s*\\?(?:[-=_*~+.#|:\s]){3,}$")
+_UNDERLINE = re.compile(r"^\s{0,3}\\?(={3,}|-{3,})\s*$")
+"""As `_RULE`, also with the backslash that a context puts before it."""
 _BULLET = re.compile(r"^\s*(?:[-*+•◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?:\[[ xX]\]\s+)?")
 _QUOTE = re.compile(r"^\s*(?:>\s*)+")
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+(?:\|[^|\n]+){2,}$|^[^\t\n]+(?:\t[^\t\n]*){2,}$")
@@ -38,6 +41,7 @@ _LABEL = re.compile(r"(?:\[[^\]\n]{4,30}\]\s*)?[^\W\d][\w.'’-]*(?: [\w.'’-]+
 _SPACE = re.compile(r"\s+")
 _CLOSERS = "\"'”’»)\\]）」』*_"
 _END = re.compile(rf"(?:[.!?…؟۔।]+[{_CLOSERS}]*(?=\s)|[。！？｡]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=[{HAN}{KANA}]))")
+_SENTENCE_END = re.compile(rf"[.!?…؟۔।。！？｡:;,][{_CLOSERS}]*$")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“‘'])(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|eg|ie|e\.g|i\.e|cf|al|no|nos|nr|vol|pp?|fig|gen|col|lt|sgt|capt|rev|"
     r"hon|sen|rep|gov|inc|ltd|co|corp|dept|approx|est|ca|z\.b|d\.h|u\.a|bzw|ggf|usw|vgl|abs|art|str|bd|hrsg|jan|feb|mar|apr|"
@@ -159,15 +163,27 @@ def _join(lines: list[str]) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    in_code = False
-    for raw in clean(text).splitlines():
+    in_code, before = False, ""
+    raws = clean(text).splitlines()
+    for raw, following in zip_longest(raws, raws[1:], fillvalue=""):
         if _FENCE.match(raw):
             in_code = not in_code
             yield "", "prose"
         elif in_code:
             yield raw.strip(), "code"
         else:
-            yield _line(raw)
+            line, kind = _line(raw)
+            is_title = kind == "prose" and not before and _underlines(following, line)
+            yield line, "heading" if is_title else kind
+            before = line if kind in ("prose", "item") else ""
+
+
+def _underlines(following: str, line: str) -> bool:
+    """Whether the line of marks below a line makes it a title; dashes below a sentence or a turn of a talk are a rule."""
+    mark = _UNDERLINE.match(following)
+    if not line or mark is None:
+        return False
+    return mark[1][0] == "=" or not (_SENTENCE_END.search(line) or _LABEL.match(line))
 
 
 def _line(raw: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 import pytest
 
+from overstory.layout import retrieval
 from overstory.models import Usage
 from overstory.offline.answers import (
     NO_ANSWER,
@@ -227,3 +228,12 @@ def test_the_documents_that_are_quoted_are_named_in_the_order_of_the_quotes() ->
 
     assert quote_texts("When is the launch?", texts).sources == ("minutes.md", "copy.md", "plan.md")
     assert quote_texts("Who sings?", texts).sources == ()
+
+
+@pytest.mark.parametrize("title", ["Torghatten Nord\n===============", "Torghatten Nord\n---", "# Torghatten Nord"])
+def test_a_title_is_no_answer(title: str) -> None:
+    text = f"{title}\n\nIts director is called Brynhild Moe."
+
+    for passage in (text, retrieval.context.clean_markdown(text)):
+        assert quote_texts("Who is Torghatten Nord?", [Text(passage)]).text == NO_ANSWER
+        assert "“Its director is called Brynhild Moe.”" in quote_texts("Who is the director?", [Text(passage)]).text

@@ -56,6 +56,25 @@ def test_a_line_that_had_room_for_the_next_word_is_a_title(text: str, found: lis
     assert [sentence.text for sentence in sentences_of(text)] == found
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Torghatten Nord\n===============\n\nIt sails.", ["heading", "prose"]),
+        ("Torghatten Nord\n\\===============\nIt sails.", ["heading", "prose"]),
+        ("Torghatten Nord\n---\nIt sails.", ["heading", "prose"]),
+        ("Torghatten Nord\n\\-----\nIt sails.", ["heading", "prose"]),
+        ("=====\nWho sails?\n=====\nIt sails.", ["heading", "prose"]),
+        ("It sails.\n---\nIt lands.", ["prose", "prose"]),
+        ("It sails to the north\nand to the south\n---\nIt lands.", ["prose", "prose"]),
+        ("- It sails\nto the north\n---\nIt lands.", ["item", "prose"]),
+        ("Anna: It sails\n---\nBen: It lands\n---", ["prose", "prose"]),
+        ("It sails\n\n---\n\nIt lands", ["prose", "prose"]),
+    ],
+)
+def test_an_underlined_line_is_a_title_and_a_rule_makes_none(text: str, kinds: list[str]) -> None:
+    assert [sentence.kind for sentence in sentences_of(text)] == kinds
+
+
 def test_broken_lines_of_a_paragraph_are_one_text_and_turns_of_a_talk_are_not() -> None:
     paragraph = sentences_of("The launch was moved\nto the first of July, since the ter-\nminals arrive late.")
     talk = sentences_of("Anna: Shall we start?\nBen: Yes, let us start.")
