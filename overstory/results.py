@@ -151,6 +151,8 @@ class IndexPreview:
     levels: tuple[LevelPreview, ...]
     incomplete_documents: int = 0
     """Documents that would be finished first; their chunks cost calls too."""
+    written_by: str = ""
+    """The model of the index that is served, empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

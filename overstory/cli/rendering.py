@@ -128,7 +128,10 @@ def improved(result: ImproveResult, console: "Console") -> None:
     name = quoted(result.dataset)
     if result.preview is not None:
         previewed(result.preview, console)
-        suggest(console, f"overstory improve --dataset {name} --index")
+        todo = result.preview.levels or result.preview.incomplete_documents
+        suggest(
+            console, f"overstory improve --dataset {name} --index" if todo else f"overstory rebuild --dataset {name}"
+        )
         return
     if result.completed_chunks:
         say(console, f"{count(result.completed_chunks, 'chunk')} finished that an earlier run had left.")
@@ -174,22 +177,37 @@ def indexed(index: IndexResult, console: "Console") -> None:
 
 def previewed(preview: IndexPreview, console: "Console") -> None:
     """What a build would take, in all and for each level."""
+    say(console, _would_take(preview) if preview.levels else _takes_nothing(preview))
+    if preview.incomplete_documents:
+        say(console, f"{count(preview.incomplete_documents, 'document')} would be finished first.", "yellow")
+    if preview.levels:
+        lay(console, _levels_to_write(preview))
+
+
+def _takes_nothing(preview: IndexPreview) -> str:
+    if not preview.written_by:
+        return "There is nothing to write an index of."
+    areas = f"{count(preview.buckets, 'area')} and a root, written by {one_line(preview.written_by)}"
+    return f"The index is up to date: {areas}. There is nothing to write; rebuild writes all of it anew."
+
+
+def _would_take(preview: IndexPreview) -> str:
     cost = "no price is known" if preview.cost_usd is None else f"at most {preview.cost_usd:.4f} USD"
     tokens = f"at most {preview.prompt_tokens:,} + {preview.completion_tokens:,} tokens"
     head = f"{count(preview.calls, 'model call')} of {one_line(preview.model)}, {tokens}, {cost}"
     if preview.model == OFFLINE:
         head = f"{count(preview.calls, 'text')} written by rules, which call no model"
-    say(console, f"The index would have {count(preview.buckets, 'area')} and a root: {head}.")
-    if preview.incomplete_documents:
-        say(console, f"Before that {count(preview.incomplete_documents, 'document')} would be finished.", "yellow")
+    return f"The index would have {count(preview.buckets, 'area')} and a root: {head}."
+
+
+def _levels_to_write(preview: IndexPreview) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("level", "areas", "calls", "prompt tokens", "answer tokens"):
         table.add_column(heading, justify="right")
     for level in preview.levels:
         numbers = (level.buckets, level.calls, level.prompt_tokens, level.completion_tokens)
         table.add_row("root" if level.is_root else str(level.level), *(f"{number:,}" for number in numbers))
-    if preview.levels:
-        lay(console, table)
+    return table
 
 
 def levels(index: IndexResult, console: "Console") -> None:

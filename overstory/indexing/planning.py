@@ -140,13 +140,14 @@ def _fresh(
 
 
 def _nothing(tenant: Tenant, manifest: Manifest, options: TreeOptions) -> BuildPlan:
-    root = manifest.current.root_id if manifest.current else None
+    current = manifest.current
+    root = current.root_id if current else None
     levels = ((PlannedBucket(id=root, level=0, child_ids=(), is_root=True),),) if root else ()
     return BuildPlan(
         job=_job(tenant.dataset_id, manifest, IMPROVE, reuse=True),
         options=options,
         levels=levels,
-        level_sizes=(),
+        level_sizes=current.level_sizes if current else (),
         replaced=(),
         summaries=0,
         pending=(),

@@ -32,6 +32,7 @@ async def preview(opened: OpenDataset) -> IndexPreview:
         completion_tokens=completion,
         cost_usd=opened.runtime.writer.cost_usd(prompt, completion),
         levels=tuple(levels),
+        written_by=manifest.current.model if manifest.current else "",
         incomplete_documents=len(await tenant.find(Document, "state", UNFINISHED)),
     )
 

@@ -258,6 +258,18 @@ def test_a_preview_says_what_a_build_would_take_and_does_nothing(run: Any, notes
     assert "no index yet" in run("tree", "--dataset", "north").stdout
 
 
+def test_a_preview_of_an_index_that_is_up_to_date_says_so(run: Any, run_json: Any, indexed: str) -> None:
+    shown = run("improve", "--dataset", indexed, "--preview").stdout
+
+    preview = run_json("improve", "--dataset", indexed, "--preview")["preview"]
+
+    assert shown.startswith(
+        "The index is up to date: 2 areas and a root, written by offline. There is nothing to write"
+    )
+    assert f"overstory rebuild --dataset {indexed}" in shown
+    assert (preview["buckets"], preview["calls"], preview["written_by"]) == (2, 0, "offline")
+
+
 def test_a_rebuild_keeps_the_shape_unless_told_otherwise(run: Any, run_json: Any, indexed: str) -> None:
     run("rebuild", "--dataset", indexed)
     as_before = run_json("status", "--dataset", indexed)["datasets"][0]
