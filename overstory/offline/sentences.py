@@ -28,7 +28,7 @@ _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3}|~~|`{1,2})(?=\S)(.+?)(?<=\S)
 _HEADING = re.compile(r"^\s{0,3}\\?#{1,6}\s+(.*?)\s*#*\s*(?:\{#[\w-]+\})?$")
 _RULE = re.compile(r"^\s*\\?(?:[-=_*~+.#|:\s]){3,}$")
 _UNDERLINE = re.compile(r"^\s{0,3}\\?(={3,}|-{3,})\s*$")
-"""As `_RULE`, also with the backslash that a context puts before it."""
+"""Below a title; as `_HEADING` and `_RULE`, also with the backslash that a context puts before it."""
 _BULLET = re.compile(r"^\s*(?:[-*+•◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?:\[[ xX]\]\s+)?")
 _QUOTE = re.compile(r"^\s*(?:>\s*)+")
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+(?:\|[^|\n]+){2,}$|^[^\t\n]+(?:\t[^\t\n]*){2,}$")
