@@ -14,13 +14,13 @@ _MARK = re.compile(r"^([\W_]*(?:earlier|current)\s*):", re.IGNORECASE)
 
 
 def render_area(content: AreaContent, *, is_root: bool) -> str:
-    """The text of a bucket or the root; empty when it has no fact."""
+    """The text of a bucket or the root; empty when it has no fact, the facts alone when it has no category."""
     if not content.facts:
         return ""
     heading = ROOT_HEADING if is_root else BUCKET_HEADING
     categories = [f"- {unmarked(category.name + ':')} {', '.join(category.topics)}" for category in content.categories]
-    facts = [render_fact(fact) for fact in content.facts]
-    return "\n".join([heading, *categories, "", FACTS_HEADING, *facts])
+    about = [heading, *categories, ""] if categories else []
+    return "\n".join([*about, FACTS_HEADING, *map(render_fact, content.facts)])
 
 
 def render_fact(fact: Fact) -> str:

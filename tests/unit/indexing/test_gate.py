@@ -14,7 +14,7 @@ from overstory.indexing.rendering import render_area
 from overstory.llm import Gateway
 from overstory.model_limits import RetryPolicy
 from overstory.model_writer import ModelWriter
-from overstory.models import Category, Usage
+from overstory.models import AreaContent, Category, Fact, Usage
 from overstory.offline.areas import extractive_area
 from overstory.offline.writer import OfflineWriter
 from overstory.settings import ModelSettings
@@ -180,6 +180,13 @@ def test_the_word_earlier_of_a_document_is_no_mark():
 
     assert (content.facts[0].text, content.facts[0].superseded) == (given.text, False)
     assert render_area(content, is_root=False).endswith("\n- Earlier\\: The pier opens on 3 May.")
+
+
+@pytest.mark.parametrize("is_root", [True, False])
+def test_an_area_without_categories_is_its_facts_under_no_empty_heading(is_root):
+    content = AreaContent(facts=(Fact(text="The pier opens on 3 May.", inputs=(), summary_ids=()),))
+
+    assert render_area(content, is_root=is_root) == "Facts:\n- The pier opens on 3 May."
 
 
 # --- drafts that are refused -----------------------------------------------------------------------

@@ -295,7 +295,7 @@ async def test_room_that_local_evidence_leaves_goes_to_the_prelude():
 @pytest.mark.parametrize(
     ("mode", "budget", "note"),
     [
-        ("plain", 60, "prelude left out: the budget has no room for it"),
+        ("plain", 50, "prelude left out: the budget has no room for it"),
         ("plain", 140, "prelude shortened to the budget: "),
         ("adaptive", 120, "prelude left out: the budget has no room for it"),
         ("adaptive", 280, "prelude shortened to the budget: there is no room for its root"),
