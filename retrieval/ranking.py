@@ -110,10 +110,11 @@ async def find_candidates(scene: Scene, material: Material, worded: Sequence[Hit
     words = {hit.key: hit.score for hit in worded}
     named = entities_named(scene.dataset.id, scene.question.search_text)
     read = await _read(scene, near, [key for key in words if key not in near], material.distances)
-    if not read or scene.question.node_names:
-        return _candidates(read, words, named)
     first = _candidates(read, words, named)
-    steps = sorted({thing for start in best_starts(first, first_scores(first, weights)) for thing in start.things})
+    if not read or scene.question.node_names:
+        return first
+    places = _best_places(first_scores(first, weights))
+    steps = sorted(frozenset[int]().union(*(_steps_from(first, place) for place in places)))
     told = await scene.tenant.get(Entity, [UUID(int=step) for step in steps])
     known = {one.chunk.id for one in read}
     further = sorted({entity.chunk_id for entity in told if entity.is_subject} - known)
@@ -327,19 +328,26 @@ class Start(NamedTuple):
     place: int
     worth: float
     """As a share of the best, less by its rank."""
-    things: frozenset[int]
-    """What it names. What the question names itself is no second step."""
     shared: Sequence[frozenset[int]]
-    """For each candidate, those of the things that it names too."""
+    """For each candidate, the steps from here that it names too."""
 
 
 def best_starts(candidates: Candidates, scores: Scores) -> list[Start]:
     """The best chunks, best first."""
-    places = [int(place) for place in np.argsort(-scores, kind="stable")[:_STARTS]]
+    places = _best_places(scores)
     worths = np.maximum(scores[places] / (scores[places[0]] or 1.0), 0.0) / (1 + _FALL * np.arange(len(places)))
-    things = [candidates.entities[place] - candidates.named for place in places]
-    shared = [[own & named for named in candidates.entities] for own in things]
-    return [Start(*start) for start in zip(places, worths.tolist(), things, shared, strict=True)]
+    steps = [_steps_from(candidates, place) for place in places]
+    shared = [[own & named for named in candidates.entities] for own in steps]
+    return [Start(*start) for start in zip(places, worths.tolist(), shared, strict=True)]
+
+
+def _best_places(scores: Scores) -> list[int]:
+    return [int(place) for place in np.argsort(-scores, kind="stable")[:_STARTS]]
+
+
+def _steps_from(candidates: Candidates, place: int) -> frozenset[int]:
+    """The things that a chunk names; what the question names itself is no second step."""
+    return candidates.entities[place] - candidates.named
 
 
 def bridges(candidates: Candidates, starts: Sequence[Start]) -> Scores:
